@@ -1,0 +1,225 @@
+"""Every error of ours; the SQS faults carry what both protocols need to render them."""
+
+from typing import ClassVar
+
+
+class RockdoveError(Exception):
+    """Root of all errors that Rockdove raises on purpose."""
+
+
+class StoreError(RockdoveError):
+    """The store could not do what was asked; nothing of it was acknowledged."""
+
+
+class DataFolderError(RockdoveError):
+    """The data folder cannot be used: locked, of another format, or damaged."""
+
+
+class Fault(RockdoveError):
+    """An error that a client sees, as SQS has it.
+
+    ``shape`` is the class name an SDK derives from ``__type`` (JSON), ``code`` the legacy code (Query, and the
+    ``x-amzn-query-error`` header of JSON), ``status`` the HTTP status, ``sender`` whether the client is at fault.
+    """
+
+    shape: ClassVar[str] = "InternalFailure"
+    code: ClassVar[str] = "InternalFailure"
+    status: ClassVar[int] = 400
+    sender: ClassVar[bool] = True
+    # Where SQS has one fixed text for the fault.
+    text: ClassVar[str] = ""
+
+    def __init__(self, message: str | None = None) -> None:
+        self.message = self.text if message is None else message
+        super().__init__(self.message)
+
+
+class InternalFailure(Fault):
+    """A defect of ours."""
+
+    status = 500
+    sender = False
+    text = "We encountered an internal error. Please try again."
+
+
+class ServiceUnavailable(Fault):
+    """The store refuses work (disk full, I/O error); nothing was acknowledged, trying again is safe."""
+
+    shape = "ServiceUnavailable"
+    code = "ServiceUnavailable"
+    status = 503
+    sender = False
+    text = "The service cannot store anything right now. Please try again."
+
+
+class InvalidParameterValue(Fault):
+    """A parameter is out of range or badly formed."""
+
+    shape = "InvalidParameterValueException"
+    code = "InvalidParameterValue"
+
+
+class MissingParameter(Fault):
+    """A required parameter is absent."""
+
+    shape = "MissingRequiredParameterException"
+    code = "MissingParameter"
+
+
+class InvalidAttributeName(Fault):
+    """A queue or message attribute that does not exist."""
+
+    shape = "InvalidAttributeName"
+    code = "InvalidAttributeName"
+
+
+class InvalidAttributeValue(Fault):
+    """A queue attribute with a value outside its range."""
+
+    shape = "InvalidAttributeValue"
+    code = "InvalidAttributeValue"
+
+
+class QueueDoesNotExist(Fault):
+    """No such queue."""
+
+    shape = "QueueDoesNotExist"
+    code = "AWS.SimpleQueueService.NonExistentQueue"
+    text = "The specified queue does not exist."
+
+
+class QueueNameExists(Fault):
+    """CreateQueue with other attributes than the queue of that name has."""
+
+    shape = "QueueNameExists"
+    code = "QueueAlreadyExists"
+
+
+class QueueDeletedRecently(Fault):
+    """CreateQueue within 60 seconds of DeleteQueue."""
+
+    shape = "QueueDeletedRecently"
+    code = "AWS.SimpleQueueService.QueueDeletedRecently"
+    text = "You must wait 60 seconds after deleting a queue before you can create another with the same name."
+
+
+class PurgeQueueInProgress(Fault):
+    """PurgeQueue within 60 seconds of the last."""
+
+    shape = "PurgeQueueInProgress"
+    code = "AWS.SimpleQueueService.PurgeQueueInProgress"
+    status = 403
+
+
+class OverLimit(Fault):
+    """More in flight, or more permissions, than SQS allows."""
+
+    shape = "OverLimit"
+    code = "OverLimit"
+    status = 403
+
+
+class MessageNotInflight(Fault):
+    """ChangeMessageVisibility on a message that nobody holds."""
+
+    shape = "MessageNotInflight"
+    code = "AWS.SimpleQueueService.MessageNotInflight"
+
+
+class ReceiptHandleIsInvalid(Fault):
+    """A receipt handle that this service did not make for this queue."""
+
+    shape = "ReceiptHandleIsInvalid"
+    code = "ReceiptHandleIsInvalid"
+
+
+class InvalidMessageContents(Fault):
+    """A body with characters that SQS does not take."""
+
+    shape = "InvalidMessageContents"
+    code = "InvalidMessageContents"
+    text = "Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF"
+
+
+class UnsupportedOperation(Fault):
+    """The operation does not fit the state of the queue."""
+
+    shape = "UnsupportedOperation"
+    code = "AWS.SimpleQueueService.UnsupportedOperation"
+
+
+class ResourceNotFound(Fault):
+    """A queue or task named by a move task does not exist."""
+
+    shape = "ResourceNotFoundException"
+    code = "ResourceNotFoundException"
+    status = 404
+
+
+class EmptyBatchRequest(Fault):
+    """A batch without entries."""
+
+    shape = "EmptyBatchRequest"
+    code = "AWS.SimpleQueueService.EmptyBatchRequest"
+    text = "There should be at least one SendMessageBatchRequestEntry in the request."
+
+
+class TooManyEntriesInBatchRequest(Fault):
+    """A batch of more than ten."""
+
+    shape = "TooManyEntriesInBatchRequest"
+    code = "AWS.SimpleQueueService.TooManyEntriesInBatchRequest"
+
+
+class BatchEntryIdsNotDistinct(Fault):
+    """Two entries of a batch with one id."""
+
+    shape = "BatchEntryIdsNotDistinct"
+    code = "AWS.SimpleQueueService.BatchEntryIdsNotDistinct"
+
+
+class InvalidBatchEntryId(Fault):
+    """An entry id that is not 1 to 80 letters, digits, hyphens and underscores."""
+
+    shape = "InvalidBatchEntryId"
+    code = "AWS.SimpleQueueService.InvalidBatchEntryId"
+    text = (
+        "A batch entry id can only contain alphanumeric characters, hyphens and underscores. "
+        "It can be at most 80 letters long."
+    )
+
+
+class BatchRequestTooLong(Fault):
+    """The messages of a batch are together larger than the limit."""
+
+    shape = "BatchRequestTooLong"
+    code = "AWS.SimpleQueueService.BatchRequestTooLong"
+
+
+class InvalidAction(Fault):
+    """An operation that does not exist."""
+
+    shape = "InvalidAction"
+    code = "InvalidAction"
+
+
+class UnknownOperation(Fault):
+    """An ``X-Amz-Target`` that names no operation."""
+
+    shape = "UnknownOperationException"
+    code = "UnknownOperationException"
+
+
+class MalformedInput(Fault):
+    """A request body that is not what the protocol says: bad JSON, a wrong type, a broken form."""
+
+    shape = "SerializationException"
+    code = "MalformedInput"
+
+
+class RequestTooLarge(Fault):
+    """A request body larger than the service takes."""
+
+    shape = "RequestEntityTooLarge"
+    code = "RequestEntityTooLarge"
+    status = 413

@@ -1,0 +1,47 @@
+"""The numbers that SQS documents as its limits."""
+
+# A message, or all messages of a batch together: body, attribute names, types and values.
+MAX_MESSAGE_BYTES = 1_048_576
+MIN_MESSAGE_SIZE_BYTES = 1_024
+
+MAX_BATCH_ENTRIES = 10
+MAX_BATCH_ID_LENGTH = 80
+MAX_MESSAGE_ATTRIBUTES = 10
+MAX_ATTRIBUTE_NAME_LENGTH = 256
+
+MAX_DELAY_S = 900
+MAX_VISIBILITY_TIMEOUT_S = 43_200
+MAX_WAIT_S = 20
+MIN_RETENTION_S = 60
+MAX_RETENTION_S = 1_209_600
+
+MAX_RECEIVE = 10
+# Of our own operations Rockdove.Receive and Rockdove.Peek.
+MAX_RECEIVE_EXTENDED = 100
+
+MAX_QUEUE_NAME_LENGTH = 80
+# Group and deduplication ids, receive attempt ids.
+MAX_ID_LENGTH = 128
+
+DEDUPLICATION_S = 300
+RECEIVE_ATTEMPT_S = 300
+# Purge again, and re-create after delete, are refused for so long.
+COOL_DOWN_S = 60
+
+MAX_IN_FLIGHT = 120_000
+MAX_TAGS = 50
+MAX_TAG_KEY_LENGTH = 128
+MAX_TAG_VALUE_LENGTH = 256
+MAX_RECEIVE_COUNT = 1_000
+MAX_REDRIVE_SOURCES = 10
+
+MAX_MOVE_RATE = 500
+MAX_LISTED_MOVE_TASKS = 10
+MAX_LISTED_QUEUES = 1_000
+
+MAX_PHYSICAL_QUEUES = 1_000
+MAX_ORDER_HINT = 1_000
+
+# A tenant of a fair queue is noisy with more than this share of what is in flight, and at least so many messages.
+NOISY_SHARE = 0.10
+NOISY_MIN_IN_FLIGHT = 30

@@ -1,0 +1,50 @@
+"""A message, and its index entry: the time from which it may be received."""
+
+from msgspec import Struct
+
+
+class Attribute(Struct, frozen=True, rename="pascal", omit_defaults=True, gc=False):
+    """A message attribute as SQS has it; this is also its form on disk."""
+
+    data_type: str
+    string_value: str | None = None
+    binary_value: bytes | None = None
+
+
+class Extra(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What most messages do not have; this is also its form on disk."""
+
+    attributes: dict[str, Attribute] | None = None
+    attributes_md5: str | None = None
+    # AWSTraceHeader, the one system attribute that a sender may set.
+    trace_header: Attribute | None = None
+    group_id: str | None = None
+    deduplication_id: str | None = None
+    # The sender's account where it is not the queue's owner.
+    sender_id: str | None = None
+    # Set when a message was moved to a dead-letter queue: its name must not change with its place.
+    message_id: str | None = None
+    dead_letter_source: str | None = None
+
+
+class Message(Struct, frozen=True, gc=False):
+    """What was sent: never changes. ``md5`` is of the body, in hexadecimal."""
+
+    sent_us: int
+    body: str
+    md5: str
+    extra: Extra | None = None
+
+
+class Entry(Struct, gc=False):
+    """The index entry ``(visible_us, id)`` of a message, with what its deliveries have left behind.
+
+    The id names the message for ever: the physical queue's number in the high bits, its sequence number below
+    (see `rockdove.core.ids`).
+    """
+
+    id: int
+    visible_us: int
+    message: Message
+    receive_count: int = 0
+    first_received_us: int = 0

@@ -1,0 +1,171 @@
+"""What every store does: five verbs on each physical queue, and records of queues and tasks.
+
+Stores are driven by one event loop. Each call returns at once; its outcome comes later, in the same loop, through
+``done``: the result, or a `StoreError`, in which case nothing of it has happened. A change is reported done only when
+it will survive a crash (as far as the store promises durability at all).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from rockdove.core.errors import StoreError
+from rockdove.core.message import Entry, Message
+from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
+
+T = TypeVar("T")
+Done: TypeAlias = Callable[[T | StoreError], None]
+
+
+class Draft(Struct, gc=False):
+    """A message on its way in. ``deduplication_key`` is None where nothing is to be deduplicated."""
+
+    message: Message
+    visible_us: int
+    deduplication_key: str | None = None
+
+
+class Appended(Struct, frozen=True, gc=False):
+    """Where a draft went; for a duplicate, where its first copy went, and under which message id."""
+
+    id: int
+    message_id: str
+
+
+class Want(Struct, frozen=True, gc=False):
+    """What a receive asks of one physical queue.
+
+    limit: how many messages at most.
+    timeout_us: for how long they become invisible.
+    spread: the order hint K: take ``limit`` at random of the first ``limit + spread - 1`` visible ones; 0 is no order.
+    max_receives: entries received so often already are not delivered but returned as ``dead``; 0 is never.
+    sent_after_us: messages sent before are expired: removed, never delivered.
+    attempt: the ReceiveRequestAttemptId of a FIFO receive.
+    delay_us: the queue's delay, which on FIFO queues holds for messages that already wait.
+    """
+
+    limit: int
+    timeout_us: int
+    spread: int = 1
+    max_receives: int = 0
+    sent_after_us: int = 0
+    attempt: str | None = None
+    delay_us: int = 0
+
+
+class Claimed(Struct, gc=False):
+    """What a claim got. Entries carry the new ``visible_us`` and ``receive_count``.
+
+    dead: entries that have had their deliveries; they are hidden like the claimed ones, with the count unchanged, until
+    the caller transfers them to the dead-letter queue.
+    next_us: with nothing claimed, when the next entry becomes visible; None if that is not in sight.
+    """
+
+    entries: list[Entry]
+    dead: list[Entry]
+    next_us: int | None = None
+
+
+class Counts(Struct, frozen=True):
+    """Exact numbers of messages by state."""
+
+    visible: int
+    in_flight: int
+    delayed: int
+
+    @property
+    def total(self) -> int:
+        return self.visible + self.in_flight + self.delayed
+
+
+class Snapshot(Struct):
+    """What a store remembers when it is opened."""
+
+    queues: list[QueueRecord]
+    deleted: list[DeletedQueue]
+    tasks: list[MoveTask]
+    # The key under which receipt handles are signed.
+    secret: bytes
+
+
+class Physical(Protocol):
+    """One physical queue.
+
+    Standard: entries are claimed in the order (visible_us, id). If messages carry group ids and a group is noisy (see
+    `rockdove.core.fairness`), messages of other groups go first.
+    FIFO: a group's messages are claimed strictly in the order of their ids; while one of a group is in flight, no other
+    of that group is given, except together in one claim. Appends with a deduplication key seen in the last five minutes
+    (on the logical queue) store nothing and report the first copy. A claim with an ``attempt`` seen in the last five
+    minutes gives the same entries again with their visibility renewed, unless one of them was deleted, changed or has
+    become visible meanwhile: then it is a claim like any other.
+    """
+
+    @property
+    def record(self) -> PhysicalRecord: ...
+
+    def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
+        """Store messages, all or none; ids grow in the order given."""
+
+    def claim(self, want: Want, done: Done[Claimed]) -> None:
+        """Take visible entries and make them invisible."""
+
+    def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
+        """Change when an in-flight entry becomes visible. False: it is gone, or not in flight.
+
+        With a ``receive_count``, only if that is still the entry's: on FIFO queues a handle ends with its receive.
+        """
+
+    def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
+        """Remove an entry and its message. False: it was gone.
+
+        With a ``receive_count``, only if that is still the entry's and it is in flight (False otherwise).
+        """
+
+    def release(self, entries: Sequence[Entry], done: Done[None]) -> None:
+        """Undo a claim that nobody got: visible now, with the count it had before."""
+
+    def count(self, done: Done[Counts]) -> None:
+        """Tell how many messages there are, at a cost that does not grow with their number."""
+
+    def peek(self, limit: int, done: Done[list[Entry]]) -> None:
+        """Look at the first entries in the order in which they become visible, changing nothing."""
+
+    def expire(self, sent_after_us: int, done: Done[int]) -> None:
+        """Remove messages sent before a time; how many. Removes a bounded number: call again while it is not 0."""
+
+    def retime(self, delay_us: int, done: Done[None]) -> None:
+        """FIFO: give messages that were never received a new delay, counted from when they were sent."""
+
+    def may_have_visible(self, now_us: int) -> bool:
+        """False only if there is certainly nothing to claim now. Cheap, no I/O: policies ask it often."""
+
+
+class Store(Protocol):
+    """Physical queues, and records of logical queues and move tasks."""
+
+    def open(self) -> Snapshot:
+        """Take the store into use. Raises `DataFolderError` with a line that says what to do."""
+
+    def close(self) -> None:
+        """Finish what was begun, and let go."""
+
+    def physical(self, queue: QueueRecord, record: PhysicalRecord) -> Physical:
+        """The physical queue of a record."""
+
+    def new_physical(self) -> PhysicalRecord:
+        """A number that no physical queue has, with a new prefix; kept once a queue record with it is put."""
+
+    def put_queue(self, queue: QueueRecord, done: Done[None]) -> None:
+        """Create or replace a queue's record. Physical queues that it no longer names are dropped with all they hold."""
+
+    def drop_queue(self, queue: QueueRecord, deleted_us: int, done: Done[None]) -> None:
+        """Remove a queue with all it holds, remembering when."""
+
+    def put_task(self, task: MoveTask, done: Done[None]) -> None:
+        """Create or replace the record of a move task."""
+
+    def transfer(
+        self, source: Physical, ids: Sequence[int], target: Physical, drafts: Sequence[Draft], done: Done[list[Appended]]
+    ) -> None:
+        """Remove entries here and append messages there, both or neither. An id that is gone takes its draft with it."""

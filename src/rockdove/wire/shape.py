@@ -1,0 +1,343 @@
+"""The requests and results of every operation, by SQS's names outward and ours inward.
+
+A field without default is one that SQS requires: msgspec then finds its absence at no cost to the requests that have
+it. The results are the other way round: what is empty is not sent, as with SQS, unless it has no default.
+"""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct, field
+
+from rockdove.core.message import Attribute
+
+# What SQS calls an integer has 32 bits.
+Integer = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+
+
+class Request(Struct, rename="pascal", kw_only=True, gc=False):
+    """What a client asks for."""
+
+
+class Result(Struct, rename="pascal", kw_only=True, omit_defaults=True, gc=False):
+    """What it is answered."""
+
+
+# Queues.
+
+
+class CreateQueue(Request):
+    queue_name: str
+    attributes: dict[str, str] | None = None
+    # The one member of a request in lower case.
+    tags: dict[str, str] | None = field(default=None, name="tags")
+
+
+class CreateQueueResult(Result):
+    queue_url: str
+
+
+class DeleteQueue(Request):
+    queue_url: str
+
+
+class GetQueueUrl(Request):
+    queue_name: str
+    queue_owner_aws_account_id: str | None = field(default=None, name="QueueOwnerAWSAccountId")
+
+
+class GetQueueUrlResult(Result):
+    queue_url: str
+
+
+class ListQueues(Request):
+    queue_name_prefix: str | None = None
+    next_token: str | None = None
+    max_results: Integer | None = None
+
+
+class ListQueuesResult(Result):
+    queue_urls: list[str] = []
+    next_token: str | None = None
+
+
+class PurgeQueue(Request):
+    queue_url: str
+
+
+class GetQueueAttributes(Request):
+    queue_url: str
+    attribute_names: list[str] | None = None
+
+
+class GetQueueAttributesResult(Result):
+    attributes: dict[str, str] = {}
+
+
+class SetQueueAttributes(Request):
+    queue_url: str
+    attributes: dict[str, str]
+
+
+class TagQueue(Request):
+    queue_url: str
+    tags: dict[str, str]
+
+
+class UntagQueue(Request):
+    queue_url: str
+    tag_keys: list[str]
+
+
+class ListQueueTags(Request):
+    queue_url: str
+
+
+class ListQueueTagsResult(Result):
+    tags: dict[str, str] = {}
+
+
+class AddPermission(Request):
+    queue_url: str
+    label: str
+    aws_account_ids: list[str] = field(name="AWSAccountIds")
+    actions: list[str]
+
+
+class RemovePermission(Request):
+    queue_url: str
+    label: str
+
+
+# Messages.
+
+
+class SendMessage(Request):
+    queue_url: str
+    message_body: str
+    delay_seconds: Integer | None = None
+    message_attributes: dict[str, Attribute] | None = None
+    message_system_attributes: dict[str, Attribute] | None = None
+    message_deduplication_id: str | None = None
+    message_group_id: str | None = None
+
+
+class SendMessageResult(Result):
+    md5_of_message_body: str = field(name="MD5OfMessageBody")
+    md5_of_message_attributes: str | None = field(default=None, name="MD5OfMessageAttributes")
+    md5_of_message_system_attributes: str | None = field(default=None, name="MD5OfMessageSystemAttributes")
+    message_id: str
+    sequence_number: str | None = None
+
+
+class ReceiveMessage(Request):
+    queue_url: str
+    attribute_names: list[str] | None = None
+    message_system_attribute_names: list[str] | None = None
+    message_attribute_names: list[str] | None = None
+    max_number_of_messages: Integer | None = None
+    visibility_timeout: Integer | None = None
+    wait_time_seconds: Integer | None = None
+    receive_request_attempt_id: str | None = None
+
+
+class Message(Result):
+    """A message as ReceiveMessage gives it."""
+
+    message_id: str
+    receipt_handle: str
+    md5_of_body: str = field(name="MD5OfBody")
+    body: str
+    attributes: dict[str, str] = {}
+    md5_of_message_attributes: str | None = field(default=None, name="MD5OfMessageAttributes")
+    message_attributes: dict[str, Attribute] = {}
+
+
+class ReceiveMessageResult(Result):
+    messages: list[Message] = []
+
+
+class DeleteMessage(Request):
+    queue_url: str
+    receipt_handle: str
+
+
+class ChangeMessageVisibility(Request):
+    queue_url: str
+    receipt_handle: str
+    visibility_timeout: Integer
+
+
+# Batches.
+
+
+class BatchResultErrorEntry(Result):
+    """Why one entry of a batch failed."""
+
+    id: str
+    sender_fault: bool
+    code: str
+    message: str | None = None
+
+
+class SendMessageBatchRequestEntry(Request):
+    id: str
+    message_body: str
+    delay_seconds: Integer | None = None
+    message_attributes: dict[str, Attribute] | None = None
+    message_system_attributes: dict[str, Attribute] | None = None
+    message_deduplication_id: str | None = None
+    message_group_id: str | None = None
+
+
+class SendMessageBatch(Request):
+    queue_url: str
+    entries: list[SendMessageBatchRequestEntry]
+
+
+class SendMessageBatchResultEntry(Result):
+    id: str
+    message_id: str
+    md5_of_message_body: str = field(name="MD5OfMessageBody")
+    md5_of_message_attributes: str | None = field(default=None, name="MD5OfMessageAttributes")
+    md5_of_message_system_attributes: str | None = field(default=None, name="MD5OfMessageSystemAttributes")
+    sequence_number: str | None = None
+
+
+class SendMessageBatchResult(Result):
+    successful: list[SendMessageBatchResultEntry] = []
+    failed: list[BatchResultErrorEntry] = []
+
+
+class DeleteMessageBatchRequestEntry(Request):
+    id: str
+    receipt_handle: str
+
+
+class DeleteMessageBatch(Request):
+    queue_url: str
+    entries: list[DeleteMessageBatchRequestEntry]
+
+
+class DeleteMessageBatchResultEntry(Result):
+    id: str
+
+
+class DeleteMessageBatchResult(Result):
+    successful: list[DeleteMessageBatchResultEntry] = []
+    failed: list[BatchResultErrorEntry] = []
+
+
+class ChangeMessageVisibilityBatchRequestEntry(Request):
+    id: str
+    receipt_handle: str
+    visibility_timeout: Integer | None = None
+
+
+class ChangeMessageVisibilityBatch(Request):
+    queue_url: str
+    entries: list[ChangeMessageVisibilityBatchRequestEntry]
+
+
+class ChangeMessageVisibilityBatchResultEntry(Result):
+    id: str
+
+
+class ChangeMessageVisibilityBatchResult(Result):
+    successful: list[ChangeMessageVisibilityBatchResultEntry] = []
+    failed: list[BatchResultErrorEntry] = []
+
+
+# Dead letters and move tasks.
+
+
+class ListDeadLetterSourceQueues(Request):
+    queue_url: str
+    next_token: str | None = None
+    max_results: Integer | None = None
+
+
+class ListDeadLetterSourceQueuesResult(Result):
+    # The one member of a result in lower case.
+    queue_urls: list[str] = field(name="queueUrls")
+    next_token: str | None = None
+
+
+class StartMessageMoveTask(Request):
+    source_arn: str
+    destination_arn: str | None = None
+    max_number_of_messages_per_second: Integer | None = None
+
+
+class StartMessageMoveTaskResult(Result):
+    task_handle: str
+
+
+class CancelMessageMoveTask(Request):
+    task_handle: str
+
+
+class CancelMessageMoveTaskResult(Result):
+    approximate_number_of_messages_moved: int
+
+
+class ListMessageMoveTasks(Request):
+    source_arn: str
+    max_results: Integer | None = None
+
+
+class ListMessageMoveTasksResultEntry(Result):
+    # Only a running task has one.
+    task_handle: str | None = None
+    status: str
+    source_arn: str
+    destination_arn: str | None = None
+    max_number_of_messages_per_second: int | None = None
+    approximate_number_of_messages_moved: int
+    approximate_number_of_messages_to_move: int | None = None
+    failure_reason: str | None = None
+    # Milliseconds since the epoch.
+    started_timestamp: int
+
+
+class ListMessageMoveTasksResult(Result):
+    results: list[ListMessageMoveTasksResultEntry] = []
+
+
+# Ours.
+
+
+class Peek(Request):
+    """Look at messages without disturbing them."""
+
+    queue_url: str
+    max_number_of_messages: Integer | None = None
+    message_attribute_names: list[str] | None = None
+    message_system_attribute_names: list[str] | None = None
+
+
+class PeekedMessage(Result):
+    """A message without a receipt handle: nobody may delete what he has only looked at."""
+
+    message_id: str
+    md5_of_body: str = field(name="MD5OfBody")
+    body: str
+    attributes: dict[str, str] = {}
+    md5_of_message_attributes: str | None = field(default=None, name="MD5OfMessageAttributes")
+    message_attributes: dict[str, Attribute] = {}
+    # "visible", "in-flight" or "delayed".
+    state: str
+    # Seconds since the epoch.
+    visible_from: float
+    physical_queue: int
+
+
+class PeekResult(Result):
+    messages: list[PeekedMessage] = []
+
+
+class Receive(ReceiveMessage):
+    """ReceiveMessage with up to a hundred messages."""
+
+
+class ReceiveResult(ReceiveMessageResult):
+    """What ReceiveMessage gives."""
