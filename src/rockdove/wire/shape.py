@@ -14,96 +14,96 @@ from rockdove.core.message import Attribute
 Integer = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 
 
-class Request(Struct, rename="pascal", kw_only=True, gc=False):
-    """What a client asks for."""
+class Request(Struct, rename="pascal", gc=False):
+    """What a client asks for. (msgspec does not inherit ``kw_only``.)"""
 
 
-class Result(Struct, rename="pascal", kw_only=True, omit_defaults=True, gc=False):
+class Result(Struct, rename="pascal", omit_defaults=True, gc=False):
     """What it is answered."""
 
 
 # Queues.
 
 
-class CreateQueue(Request):
+class CreateQueue(Request, kw_only=True):
     queue_name: str
     attributes: dict[str, str] | None = None
     # The one member of a request in lower case.
     tags: dict[str, str] | None = field(default=None, name="tags")
 
 
-class CreateQueueResult(Result):
+class CreateQueueResult(Result, kw_only=True):
     queue_url: str
 
 
-class DeleteQueue(Request):
+class DeleteQueue(Request, kw_only=True):
     queue_url: str
 
 
-class GetQueueUrl(Request):
+class GetQueueUrl(Request, kw_only=True):
     queue_name: str
     queue_owner_aws_account_id: str | None = field(default=None, name="QueueOwnerAWSAccountId")
 
 
-class GetQueueUrlResult(Result):
+class GetQueueUrlResult(Result, kw_only=True):
     queue_url: str
 
 
-class ListQueues(Request):
+class ListQueues(Request, kw_only=True):
     queue_name_prefix: str | None = None
     next_token: str | None = None
     max_results: Integer | None = None
 
 
-class ListQueuesResult(Result):
+class ListQueuesResult(Result, kw_only=True):
     queue_urls: list[str] = []
     next_token: str | None = None
 
 
-class PurgeQueue(Request):
+class PurgeQueue(Request, kw_only=True):
     queue_url: str
 
 
-class GetQueueAttributes(Request):
+class GetQueueAttributes(Request, kw_only=True):
     queue_url: str
     attribute_names: list[str] | None = None
 
 
-class GetQueueAttributesResult(Result):
+class GetQueueAttributesResult(Result, kw_only=True):
     attributes: dict[str, str] = {}
 
 
-class SetQueueAttributes(Request):
+class SetQueueAttributes(Request, kw_only=True):
     queue_url: str
     attributes: dict[str, str]
 
 
-class TagQueue(Request):
+class TagQueue(Request, kw_only=True):
     queue_url: str
     tags: dict[str, str]
 
 
-class UntagQueue(Request):
+class UntagQueue(Request, kw_only=True):
     queue_url: str
     tag_keys: list[str]
 
 
-class ListQueueTags(Request):
+class ListQueueTags(Request, kw_only=True):
     queue_url: str
 
 
-class ListQueueTagsResult(Result):
+class ListQueueTagsResult(Result, kw_only=True):
     tags: dict[str, str] = {}
 
 
-class AddPermission(Request):
+class AddPermission(Request, kw_only=True):
     queue_url: str
     label: str
     aws_account_ids: list[str] = field(name="AWSAccountIds")
     actions: list[str]
 
 
-class RemovePermission(Request):
+class RemovePermission(Request, kw_only=True):
     queue_url: str
     label: str
 
@@ -111,7 +111,7 @@ class RemovePermission(Request):
 # Messages.
 
 
-class SendMessage(Request):
+class SendMessage(Request, kw_only=True):
     queue_url: str
     message_body: str
     delay_seconds: Integer | None = None
@@ -121,7 +121,7 @@ class SendMessage(Request):
     message_group_id: str | None = None
 
 
-class SendMessageResult(Result):
+class SendMessageResult(Result, kw_only=True):
     md5_of_message_body: str = field(name="MD5OfMessageBody")
     md5_of_message_attributes: str | None = field(default=None, name="MD5OfMessageAttributes")
     md5_of_message_system_attributes: str | None = field(default=None, name="MD5OfMessageSystemAttributes")
@@ -129,7 +129,7 @@ class SendMessageResult(Result):
     sequence_number: str | None = None
 
 
-class ReceiveMessage(Request):
+class ReceiveMessage(Request, kw_only=True):
     queue_url: str
     attribute_names: list[str] | None = None
     message_system_attribute_names: list[str] | None = None
@@ -140,7 +140,7 @@ class ReceiveMessage(Request):
     receive_request_attempt_id: str | None = None
 
 
-class Message(Result):
+class Message(Result, kw_only=True):
     """A message as ReceiveMessage gives it."""
 
     message_id: str
@@ -152,16 +152,16 @@ class Message(Result):
     message_attributes: dict[str, Attribute] = {}
 
 
-class ReceiveMessageResult(Result):
+class ReceiveMessageResult(Result, kw_only=True):
     messages: list[Message] = []
 
 
-class DeleteMessage(Request):
+class DeleteMessage(Request, kw_only=True):
     queue_url: str
     receipt_handle: str
 
 
-class ChangeMessageVisibility(Request):
+class ChangeMessageVisibility(Request, kw_only=True):
     queue_url: str
     receipt_handle: str
     visibility_timeout: Integer
@@ -170,7 +170,7 @@ class ChangeMessageVisibility(Request):
 # Batches.
 
 
-class BatchResultErrorEntry(Result):
+class BatchResultErrorEntry(Result, kw_only=True):
     """Why one entry of a batch failed."""
 
     id: str
@@ -179,7 +179,7 @@ class BatchResultErrorEntry(Result):
     message: str | None = None
 
 
-class SendMessageBatchRequestEntry(Request):
+class SendMessageBatchRequestEntry(Request, kw_only=True):
     id: str
     message_body: str
     delay_seconds: Integer | None = None
@@ -189,12 +189,12 @@ class SendMessageBatchRequestEntry(Request):
     message_group_id: str | None = None
 
 
-class SendMessageBatch(Request):
+class SendMessageBatch(Request, kw_only=True):
     queue_url: str
     entries: list[SendMessageBatchRequestEntry]
 
 
-class SendMessageBatchResultEntry(Result):
+class SendMessageBatchResultEntry(Result, kw_only=True):
     id: str
     message_id: str
     md5_of_message_body: str = field(name="MD5OfMessageBody")
@@ -203,46 +203,46 @@ class SendMessageBatchResultEntry(Result):
     sequence_number: str | None = None
 
 
-class SendMessageBatchResult(Result):
+class SendMessageBatchResult(Result, kw_only=True):
     successful: list[SendMessageBatchResultEntry] = []
     failed: list[BatchResultErrorEntry] = []
 
 
-class DeleteMessageBatchRequestEntry(Request):
+class DeleteMessageBatchRequestEntry(Request, kw_only=True):
     id: str
     receipt_handle: str
 
 
-class DeleteMessageBatch(Request):
+class DeleteMessageBatch(Request, kw_only=True):
     queue_url: str
     entries: list[DeleteMessageBatchRequestEntry]
 
 
-class DeleteMessageBatchResultEntry(Result):
+class DeleteMessageBatchResultEntry(Result, kw_only=True):
     id: str
 
 
-class DeleteMessageBatchResult(Result):
+class DeleteMessageBatchResult(Result, kw_only=True):
     successful: list[DeleteMessageBatchResultEntry] = []
     failed: list[BatchResultErrorEntry] = []
 
 
-class ChangeMessageVisibilityBatchRequestEntry(Request):
+class ChangeMessageVisibilityBatchRequestEntry(Request, kw_only=True):
     id: str
     receipt_handle: str
     visibility_timeout: Integer | None = None
 
 
-class ChangeMessageVisibilityBatch(Request):
+class ChangeMessageVisibilityBatch(Request, kw_only=True):
     queue_url: str
     entries: list[ChangeMessageVisibilityBatchRequestEntry]
 
 
-class ChangeMessageVisibilityBatchResultEntry(Result):
+class ChangeMessageVisibilityBatchResultEntry(Result, kw_only=True):
     id: str
 
 
-class ChangeMessageVisibilityBatchResult(Result):
+class ChangeMessageVisibilityBatchResult(Result, kw_only=True):
     successful: list[ChangeMessageVisibilityBatchResultEntry] = []
     failed: list[BatchResultErrorEntry] = []
 
@@ -250,42 +250,42 @@ class ChangeMessageVisibilityBatchResult(Result):
 # Dead letters and move tasks.
 
 
-class ListDeadLetterSourceQueues(Request):
+class ListDeadLetterSourceQueues(Request, kw_only=True):
     queue_url: str
     next_token: str | None = None
     max_results: Integer | None = None
 
 
-class ListDeadLetterSourceQueuesResult(Result):
+class ListDeadLetterSourceQueuesResult(Result, kw_only=True):
     # The one member of a result in lower case.
     queue_urls: list[str] = field(name="queueUrls")
     next_token: str | None = None
 
 
-class StartMessageMoveTask(Request):
+class StartMessageMoveTask(Request, kw_only=True):
     source_arn: str
     destination_arn: str | None = None
     max_number_of_messages_per_second: Integer | None = None
 
 
-class StartMessageMoveTaskResult(Result):
+class StartMessageMoveTaskResult(Result, kw_only=True):
     task_handle: str
 
 
-class CancelMessageMoveTask(Request):
+class CancelMessageMoveTask(Request, kw_only=True):
     task_handle: str
 
 
-class CancelMessageMoveTaskResult(Result):
+class CancelMessageMoveTaskResult(Result, kw_only=True):
     approximate_number_of_messages_moved: int
 
 
-class ListMessageMoveTasks(Request):
+class ListMessageMoveTasks(Request, kw_only=True):
     source_arn: str
     max_results: Integer | None = None
 
 
-class ListMessageMoveTasksResultEntry(Result):
+class ListMessageMoveTasksResultEntry(Result, kw_only=True):
     # Only a running task has one.
     task_handle: str | None = None
     status: str
@@ -299,14 +299,14 @@ class ListMessageMoveTasksResultEntry(Result):
     started_timestamp: int
 
 
-class ListMessageMoveTasksResult(Result):
+class ListMessageMoveTasksResult(Result, kw_only=True):
     results: list[ListMessageMoveTasksResultEntry] = []
 
 
 # Ours.
 
 
-class Peek(Request):
+class Peek(Request, kw_only=True):
     """Look at messages without disturbing them."""
 
     queue_url: str
@@ -315,7 +315,7 @@ class Peek(Request):
     message_system_attribute_names: list[str] | None = None
 
 
-class PeekedMessage(Result):
+class PeekedMessage(Result, kw_only=True):
     """A message without a receipt handle: nobody may delete what he has only looked at."""
 
     message_id: str
@@ -331,13 +331,13 @@ class PeekedMessage(Result):
     physical_queue: int
 
 
-class PeekResult(Result):
+class PeekResult(Result, kw_only=True):
     messages: list[PeekedMessage] = []
 
 
-class Receive(ReceiveMessage):
+class Receive(ReceiveMessage, kw_only=True):
     """ReceiveMessage with up to a hundred messages."""
 
 
-class ReceiveResult(ReceiveMessageResult):
+class ReceiveResult(ReceiveMessageResult, kw_only=True):
     """What ReceiveMessage gives."""
