@@ -1,7 +1,6 @@
 """Which tenants of a fair queue are noisy: they hold more than their share of what is in flight."""
 
 import heapq
-from collections.abc import Callable
 
 from rockdove.core.limits import NOISY_MIN_IN_FLIGHT, NOISY_SHARE
 
@@ -12,13 +11,17 @@ class Shares:
     def __init__(self) -> None:
         self._held: dict[int, tuple[str, int]] = {}
         self._by_group: dict[str, int] = {}
+        # Groups with enough in flight to be noisy; few, however many groups there are.
+        self._loud: set[str] = set()
         self._ends: list[tuple[int, int]] = []
 
     def hold(self, id: int, group: str, until_us: int) -> None:
         """A message is in flight until then (or until `drop`)."""
         self.drop(id)
         self._held[id] = (group, until_us)
-        self._by_group[group] = self._by_group.get(group, 0) + 1
+        count = self._by_group[group] = self._by_group.get(group, 0) + 1
+        if count == NOISY_MIN_IN_FLIGHT:
+            self._loud.add(group)
         heapq.heappush(self._ends, (until_us, id))
         if len(self._ends) > 2 * len(self._held) + 64:
             self._ends = [(until, held) for held, (_, until) in self._held.items()]
@@ -27,21 +30,20 @@ class Shares:
     def drop(self, id: int) -> None:
         """A message is no longer in flight."""
         held = self._held.pop(id, None)
-        if held is not None:
-            left = self._by_group[held[0]] - 1
-            if left:
-                self._by_group[held[0]] = left
-            else:
-                del self._by_group[held[0]]
+        if held is None:
+            return
+        group = held[0]
+        left = self._by_group.pop(group) - 1
+        if left:
+            self._by_group[group] = left
+        if left < NOISY_MIN_IN_FLIGHT:
+            self._loud.discard(group)
 
     def noisy(self, now_us: int) -> set[str]:
         """Groups with at least 30 messages, and more than a tenth of all, in flight."""
         while self._ends and self._ends[0][0] <= now_us:
-            until, id = heapq.heappop(self._ends)
-            if self._held.get(id, ("", 0))[1] == until:
+            until_us, id = heapq.heappop(self._ends)
+            if self._held.get(id, ("", 0))[1] == until_us:
                 self.drop(id)
-        if len(self._held) < NOISY_MIN_IN_FLIGHT:
-            return set()
         floor = len(self._held) * NOISY_SHARE
-        loud: Callable[[int], bool] = lambda n: n >= NOISY_MIN_IN_FLIGHT and n > floor  # noqa: E731
-        return {group for group, n in self._by_group.items() if loud(n)}
+        return {group for group in self._loud if self._by_group[group] > floor}
