@@ -1,0 +1,70 @@
+# The verbs of this repository; `make help` lists them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+BIN := .venv/bin
+JAVASCRIPT := tests/integration/javascript
+NODE_MODULES := $(JAVASCRIPT)/node_modules/.package-lock.json
+
+# What `make test` runs, in this order; each but lint is also `make test-<stage>`.
+STAGES := lint test-quick test-faults test-clients
+
+# More words for the program a verb starts: make serve ARGS="--port 9325", make test-quick ARGS="-k fifo -x"
+ARGS ?=
+
+.PHONY: help
+help: ## list the verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: serve
+serve: ## start the service (ARGS="--port 9325"), after installing what serving needs
+	@scripts/environment.sh base
+	@exec $(BIN)/rockdove serve $(ARGS)
+
+.PHONY: setup
+setup: ## make .venv/bin/rockdove with every extra and the development tools
+	@scripts/environment.sh all
+
+.PHONY: test
+test: setup needs-clients ## everything CI runs: lint, then all stages of tests
+	@scripts/stages.sh $(MAKE) $(STAGES)
+
+.PHONY: test-quick
+test-quick: setup ## tests that need Python alone; a few minutes
+	$(BIN)/pytest tests --ignore tests/integration --ignore tests/faults $(ARGS)
+
+.PHONY: test-faults
+test-faults: setup ## tests that kill, cut and fill the disk
+	$(BIN)/pytest tests/faults $(ARGS)
+
+.PHONY: test-clients
+test-clients: setup needs-clients ## boto3, AWS CLI, Celery, the JavaScript SDK and nginx against a real server
+	$(BIN)/pytest tests/integration $(ARGS)
+
+.PHONY: needs-clients
+needs-clients:
+	@scripts/need.sh node=nodejs npm=npm nginx=nginx-light
+	@$(MAKE) $(NODE_MODULES)
+
+$(NODE_MODULES): $(JAVASCRIPT)/package.json $(JAVASCRIPT)/package-lock.json
+	cd $(JAVASCRIPT) && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: lint
+lint: setup ## ruff, mypy and the import order
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: fix
+fix: setup ## let ruff repair and format what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+.PHONY: clean
+clean: ## remove the environment, the npm packages and every cache; data/ stays
+	rm -rf .venv .setup $(JAVASCRIPT)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist site
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
