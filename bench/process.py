@@ -1,0 +1,119 @@
+"""What a server process uses, its children included: CPU time and resident memory, from /proc."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """Bytes resident now, the most there ever were, and how many are not pages of a file."""
+
+    resident: int
+    peak: int
+    anonymous: int
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        # A thread may end between the listing and the reading.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+def family(pid: int) -> list[int]:
+    """The process and all that descend from it."""
+    members = [pid]
+    for child in _children(pid):
+        members += family(child)
+    return members
+
+
+def _cpu_of(pid: int) -> float:
+    # The command name may hold blanks: fields are counted from the last parenthesis.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    own_and_reaped = fields[11:15]
+    return sum(int(ticks) for ticks in own_and_reaped) / TICKS_PER_S
+
+
+def cpu_s(pid: int) -> float:
+    """Seconds of CPU the process and its children have used so far."""
+    return sum(_cpu_of(member) for member in family(pid))
+
+
+def memory(pid: int) -> Memory:
+    fields = {"VmRSS": 0, "VmHWM": 0, "RssAnon": 0}
+    for member in family(pid):
+        for line in Path(f"/proc/{member}/status").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name in fields:
+                fields[name] += int(value.split()[0]) * 1024
+    return Memory(fields["VmRSS"], fields["VmHWM"], fields["RssAnon"])
+
+
+def cpu_share(pid: int, seconds: float) -> float:
+    """Share of one core used over the next so many seconds."""
+    begin, used = time.monotonic(), cpu_s(pid)
+    time.sleep(seconds)
+    return (cpu_s(pid) - used) / (time.monotonic() - begin)
+
+
+def settle(pid: int, limit_s: float = 20.0) -> float:
+    """Waits until the process is quiet (what it still tidies up would disturb the next figure); returns its last share."""
+    end = time.monotonic() + limit_s
+    while (share := cpu_share(pid, 0.3)) > 0.04 and time.monotonic() < end:
+        pass
+    return share
+
+
+def folder_bytes(folder: Path) -> int:
+    """What the files of a folder occupy on disk."""
+    total = 0
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                total += os.stat(os.path.join(root, name)).st_blocks * 512
+    return total
+
+
+class Watch:
+    """Samples memory and data folder in the background, for the peaks between two moments."""
+
+    def __init__(self, pid: int, folder: Path, every_s: float = 0.5) -> None:
+        self._pid, self._folder, self._every_s = pid, folder, every_s
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.resident = self.anonymous = self.disk = 0
+        self.error: Exception | None = None
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        if self.error is not None:
+            raise self.error
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.wait(self._every_s):
+                self.sample()
+        except Exception as error:
+            self.error = error
+
+    def sample(self) -> None:
+        now = memory(self._pid)
+        self.resident = max(self.resident, now.resident)
+        self.anonymous = max(self.anonymous, now.anonymous)
+        self.disk = max(self.disk, folder_bytes(self._folder))
