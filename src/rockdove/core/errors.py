@@ -138,7 +138,10 @@ class InvalidMessageContents(Fault):
 
     shape = "InvalidMessageContents"
     code = "InvalidMessageContents"
-    text = "Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF"
+    text = (
+        "Invalid characters found. Valid unicode characters are "
+        "#x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF"
+    )
 
 
 class UnsupportedOperation(Fault):
@@ -201,6 +204,39 @@ class InvalidAction(Fault):
 
     shape = "InvalidAction"
     code = "InvalidAction"
+
+
+class MissingAction(Fault):
+    """A Query request that names no operation."""
+
+    shape = "MissingAction"
+    code = "MissingAction"
+    text = "The request is missing an action or a required parameter."
+
+
+class NoSuchVersion(Fault):
+    """A Query request for another version of the API."""
+
+    shape = "NoSuchVersion"
+    code = "NoSuchVersion"
+    text = "An incorrect version was specified in the request."
+
+
+class MalformedQueryString(Fault):
+    """A query string or a form that cannot be read."""
+
+    shape = "MalformedQueryString"
+    code = "MalformedQueryString"
+    status = 404
+    text = "The query string contains a syntax error."
+
+
+class InvalidAddress(Fault):
+    """A queue URL that is none."""
+
+    shape = "InvalidAddress"
+    code = "InvalidAddress"
+    status = 404
 
 
 class UnknownOperation(Fault):

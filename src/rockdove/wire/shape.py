@@ -14,7 +14,7 @@ from rockdove.core.message import Attribute
 Integer = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 
 
-class Request(Struct, rename="pascal", gc=False):
+class Request(Struct, rename="pascal", omit_defaults=True, gc=False):
     """What a client asks for. (msgspec does not inherit ``kw_only``.)"""
 
 
@@ -191,7 +191,8 @@ class SendMessageBatchRequestEntry(Request, kw_only=True):
 
 class SendMessageBatch(Request, kw_only=True):
     queue_url: str
-    entries: list[SendMessageBatchRequestEntry]
+    # Absent counts as empty, which has a fault of its own.
+    entries: list[SendMessageBatchRequestEntry] = []
 
 
 class SendMessageBatchResultEntry(Result, kw_only=True):
@@ -215,7 +216,8 @@ class DeleteMessageBatchRequestEntry(Request, kw_only=True):
 
 class DeleteMessageBatch(Request, kw_only=True):
     queue_url: str
-    entries: list[DeleteMessageBatchRequestEntry]
+    # Absent counts as empty, which has a fault of its own.
+    entries: list[DeleteMessageBatchRequestEntry] = []
 
 
 class DeleteMessageBatchResultEntry(Result, kw_only=True):
@@ -235,7 +237,8 @@ class ChangeMessageVisibilityBatchRequestEntry(Request, kw_only=True):
 
 class ChangeMessageVisibilityBatch(Request, kw_only=True):
     queue_url: str
-    entries: list[ChangeMessageVisibilityBatchRequestEntry]
+    # Absent counts as empty, which has a fault of its own.
+    entries: list[ChangeMessageVisibilityBatchRequestEntry] = []
 
 
 class ChangeMessageVisibilityBatchResultEntry(Result, kw_only=True):

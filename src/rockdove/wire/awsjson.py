@@ -1,0 +1,82 @@
+"""AWS JSON 1.0: what current SDKs speak."""
+
+from typing import Any
+
+import msgspec
+
+from rockdove.core.errors import (
+    Fault,
+    InternalFailure,
+    InvalidParameterValue,
+    MalformedInput,
+    MissingParameter,
+    ServiceUnavailable,
+    UnknownOperation,
+)
+from rockdove.wire.builder import build
+from rockdove.wire.member import structure
+from rockdove.wire.operation import OPERATIONS, Operation
+from rockdove.wire.shape import Request, Result, SendMessage, SendMessageBatch
+
+_TARGETS = {
+    f"{'Rockdove' if operation.extension else 'AmazonSQS'}.{operation.name}".encode(): operation
+    for operation in OPERATIONS.values()
+}
+_DECODERS = {name: msgspec.json.Decoder(operation.request).decode for name, operation in OPERATIONS.items()}
+_ENCODE = msgspec.json.Encoder().encode
+
+# What a message attribute may have in the model but not in SQS; msgspec ignores members that it does not know.
+_LIST_VALUES = b"ListValues"
+_WITH_ATTRIBUTES = (SendMessage, SendMessageBatch)
+
+# The faults that AWS's service framework has for all services, and the model of SQS therefore does not.
+_FRAMEWORK = (
+    InternalFailure,
+    InvalidParameterValue,
+    MalformedInput,
+    MissingParameter,
+    ServiceUnavailable,
+    UnknownOperation,
+)
+
+
+def operation(target: bytes) -> Operation:
+    """By the value of ``X-Amz-Target``."""
+    try:
+        return _TARGETS[target]
+    except KeyError:
+        raise UnknownOperation() from None
+
+
+def decode(operation: Operation, body: bytes) -> Request:
+    try:
+        request = _DECODERS[operation.name](body)
+    # Also of text that is no UTF-8 (a ValueError, as msgspec's own are) and of nesting without end.
+    except (ValueError, RecursionError):
+        return _decode_slowly(operation, body)
+    if _LIST_VALUES in body and isinstance(request, _WITH_ATTRIBUTES):
+        return _decode_slowly(operation, body)
+    return request
+
+
+def _decode_slowly(operation: Operation, body: bytes) -> Request:
+    try:
+        value: Any = msgspec.json.decode(body or b"{}")
+    except (ValueError, RecursionError):
+        raise MalformedInput() from None
+    return build(structure(operation.request), value)
+
+
+def encode(result: Result | None) -> bytes:
+    """An operation without result has an empty body."""
+    return b"" if result is None else _ENCODE(result)
+
+
+def fault(f: Fault) -> tuple[int, bytes, bytes]:
+    """The status, the value of the header ``x-amzn-query-error``, and the body."""
+    space = "com.amazon.coral.service" if isinstance(f, _FRAMEWORK) else "com.amazonaws.sqs"
+    body = {"__type": f"{space}#{f.shape}"}
+    if f.message:
+        body["message"] = f.message
+    header = f"{f.code};{'Sender' if f.sender else 'Receiver'}"
+    return f.status, header.encode(), _ENCODE(body)

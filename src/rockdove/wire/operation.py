@@ -1,0 +1,58 @@
+"""The operations by name: what each takes and gives."""
+
+from msgspec import Struct
+from msgspec.structs import fields
+
+from rockdove.wire import shape
+
+
+class Operation(Struct, frozen=True):
+    """``required`` has the names, as SQS spells them, of the members that a request must have.
+
+    An extension is ours: it is called as ``Rockdove.<name>`` in AWS JSON and does not exist in Query.
+    """
+
+    name: str
+    request: type[shape.Request]
+    result: type[shape.Result] | None
+    required: tuple[str, ...]
+    extension: bool = False
+
+
+def _operation(
+    request: type[shape.Request], result: type[shape.Result] | None = None, extension: bool = False
+) -> Operation:
+    required = tuple(field.encode_name for field in fields(request) if field.required)
+    return Operation(request.__name__, request, result, required, extension)
+
+
+OPERATIONS: dict[str, Operation] = {
+    operation.name: operation
+    for operation in (
+        _operation(shape.AddPermission),
+        _operation(shape.CancelMessageMoveTask, shape.CancelMessageMoveTaskResult),
+        _operation(shape.ChangeMessageVisibility),
+        _operation(shape.ChangeMessageVisibilityBatch, shape.ChangeMessageVisibilityBatchResult),
+        _operation(shape.CreateQueue, shape.CreateQueueResult),
+        _operation(shape.DeleteMessage),
+        _operation(shape.DeleteMessageBatch, shape.DeleteMessageBatchResult),
+        _operation(shape.DeleteQueue),
+        _operation(shape.GetQueueAttributes, shape.GetQueueAttributesResult),
+        _operation(shape.GetQueueUrl, shape.GetQueueUrlResult),
+        _operation(shape.ListDeadLetterSourceQueues, shape.ListDeadLetterSourceQueuesResult),
+        _operation(shape.ListMessageMoveTasks, shape.ListMessageMoveTasksResult),
+        _operation(shape.ListQueueTags, shape.ListQueueTagsResult),
+        _operation(shape.ListQueues, shape.ListQueuesResult),
+        _operation(shape.PurgeQueue),
+        _operation(shape.ReceiveMessage, shape.ReceiveMessageResult),
+        _operation(shape.RemovePermission),
+        _operation(shape.SendMessage, shape.SendMessageResult),
+        _operation(shape.SendMessageBatch, shape.SendMessageBatchResult),
+        _operation(shape.SetQueueAttributes),
+        _operation(shape.StartMessageMoveTask, shape.StartMessageMoveTaskResult),
+        _operation(shape.TagQueue),
+        _operation(shape.UntagQueue),
+        _operation(shape.Peek, shape.PeekResult, extension=True),
+        _operation(shape.Receive, shape.ReceiveResult, extension=True),
+    )
+}
