@@ -1,0 +1,178 @@
+"""The store that keeps everything in memory, for tests and throw-away queues; it lasts as long as its object.
+
+Each call takes effect before it returns, and the running loop calls ``done`` soon after, in the order of the calls. So
+an exception in ``done`` goes to the loop's handler, and never meets a change half made.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from copy import deepcopy
+from random import Random
+
+from rockdove.core import ids
+from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.errors import StoreError
+from rockdove.core.limits import COOL_DOWN_S
+from rockdove.core.message import Entry
+from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
+from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Physical, Snapshot, T, Want
+from rockdove.store.memory_pile import Past, Pile
+
+
+def _tell_soon(done: Done[T], result: T | StoreError) -> None:
+    asyncio.get_running_loop().call_soon(done, result)
+
+
+class MemoryPhysical:
+    """A physical queue in memory; without a pile it was dropped, holds nothing and takes nothing."""
+
+    def __init__(self, record: PhysicalRecord, pile: Pile | None) -> None:
+        self._record = record
+        self._pile = pile
+
+    @property
+    def record(self) -> PhysicalRecord:
+        return self._record
+
+    def drop(self) -> None:
+        self._pile = None
+
+    def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
+        _tell_soon(done, self._pile.append(drafts) if self._pile else _gone())
+
+    def claim(self, want: Want, done: Done[Claimed]) -> None:
+        _tell_soon(done, self._pile.claim(want) if self._pile else Claimed([], []))
+
+    def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
+        _tell_soon(done, self._pile is not None and self._pile.move(id, visible_us, receive_count))
+
+    def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
+        _tell_soon(done, self._pile is not None and self._pile.remove(id, receive_count))
+
+    def release(self, entries: Sequence[Entry], done: Done[None]) -> None:
+        if self._pile:
+            self._pile.release(entries)
+        _tell_soon(done, None)
+
+    def count(self, done: Done[Counts]) -> None:
+        _tell_soon(done, self._pile.count() if self._pile else Counts(0, 0, 0))
+
+    def peek(self, limit: int, done: Done[list[Entry]]) -> None:
+        _tell_soon(done, self._pile.peek(limit) if self._pile else [])
+
+    def expire(self, sent_after_us: int, done: Done[int]) -> None:
+        _tell_soon(done, self._pile.expire(sent_after_us) if self._pile else 0)
+
+    def retime(self, delay_us: int, done: Done[None]) -> None:
+        if self._pile:
+            self._pile.retime(delay_us)
+        _tell_soon(done, None)
+
+    def may_have_visible(self, now_us: int) -> bool:
+        next_us = self._pile.next_us() if self._pile else None
+        return next_us is not None and next_us <= now_us
+
+    def transfer(self, ids: Sequence[int], target: "MemoryPhysical", drafts: Sequence[Draft]) -> list[Appended]:
+        """Move messages; raises `StoreError`, with nothing moved, if there is nowhere to put them."""
+        if target._pile is None:
+            raise _gone()
+        here = self._pile
+        pairs = list(zip(ids, drafts, strict=True))
+        return target._pile.append([draft for id, draft in pairs if here is not None and here.remove(id, None)])
+
+
+def _gone() -> StoreError:
+    return StoreError("the queue was purged or deleted meanwhile")
+
+
+class MemoryStore:
+    """See `rockdove.store.base.Store`. Closed and opened again, the same object still has everything."""
+
+    def __init__(self, clock: Clock, rng: Random) -> None:
+        self._clock = clock
+        self._rng = rng
+        self._secret = secrets.token_bytes(32)
+        self._queues: dict[str, QueueRecord] = {}
+        self._deleted: dict[tuple[str, str], DeletedQueue] = {}
+        self._tasks: dict[str, MoveTask] = {}
+        self._pasts: dict[str, Past] = {}
+        self._physical: dict[int, MemoryPhysical] = {}
+        # Numbers that were given out and are not yet in a queue's record.
+        self._reserved: set[int] = set()
+        self._last_number = 0
+
+    def open(self) -> Snapshot:
+        kept = Snapshot([*self._queues.values()], [*self._deleted.values()], [*self._tasks.values()], self._secret)
+        return deepcopy(kept)
+
+    def close(self) -> None:
+        """Nothing is under way between two calls, and nothing is held outside."""
+
+    def physical(self, queue: QueueRecord, record: PhysicalRecord) -> MemoryPhysical:
+        found = self._physical.get(record.number)
+        if found is not None and found.record == record:
+            return found
+        if record.number in self._reserved:
+            return self._begin(queue, record)
+        return MemoryPhysical(record, None)
+
+    def new_physical(self) -> PhysicalRecord:
+        self._last_number += 1
+        self._reserved.add(self._last_number)
+        return PhysicalRecord(self._last_number, ids.new_prefix())
+
+    def put_queue(self, queue: QueueRecord, done: Done[None]) -> None:
+        self._end(queue, keep=queue.physical)
+        for record in queue.physical:
+            self._reserved.discard(record.number)
+            if record.number not in self._physical:
+                self._begin(queue, record)
+        self._queues[queue.uid] = deepcopy(queue)
+        self._deleted.pop((queue.account, queue.name), None)
+        _tell_soon(done, None)
+
+    def drop_queue(self, queue: QueueRecord, deleted_us: int, done: Done[None]) -> None:
+        self._end(queue, keep=[])
+        self._queues.pop(queue.uid, None)
+        self._pasts.pop(queue.uid, None)
+        self._forget_deleted()
+        self._deleted[queue.account, queue.name] = DeletedQueue(queue.account, queue.name, deleted_us)
+        _tell_soon(done, None)
+
+    def put_task(self, task: MoveTask, done: Done[None]) -> None:
+        self._tasks[task.task_id] = deepcopy(task)
+        _tell_soon(done, None)
+
+    def transfer(
+        self,
+        source: Physical,
+        ids: Sequence[int],
+        target: Physical,
+        drafts: Sequence[Draft],
+        done: Done[list[Appended]],
+    ) -> None:
+        assert isinstance(source, MemoryPhysical)
+        assert isinstance(target, MemoryPhysical)
+        try:
+            moved: list[Appended] | StoreError = source.transfer(ids, target, drafts)
+        except StoreError as error:
+            moved = error
+        _tell_soon(done, moved)
+
+    def _begin(self, queue: QueueRecord, record: PhysicalRecord) -> MemoryPhysical:
+        past = self._pasts.setdefault(queue.uid, Past())
+        pile = Pile(record, queue.fifo, past, self._clock, self._rng)
+        physical = self._physical[record.number] = MemoryPhysical(record, pile)
+        return physical
+
+    def _end(self, queue: QueueRecord, keep: Sequence[PhysicalRecord]) -> None:
+        """Drop the physical queues that a queue has, but those to keep."""
+        before = self._queues.get(queue.uid)
+        for record in [] if before is None else before.physical:
+            if record not in keep:
+                self._physical.pop(record.number).drop()
+
+    def _forget_deleted(self) -> None:
+        recent_us = self._clock.now_us() - COOL_DOWN_S * SECOND_US
+        self._deleted = {name: queue for name, queue in self._deleted.items() if queue.deleted_us > recent_us}

@@ -1,0 +1,55 @@
+"""The order in which the memory store gives out a physical queue's messages: what both kinds have in common."""
+
+from typing import Protocol
+
+from msgspec import Struct, field
+
+from rockdove.core.message import Entry
+from rockdove.store.base import Want
+
+
+class Draw(Struct):
+    """Entries taken out of a line: to deliver, dead, and expired ones met on the way. The caller puts them back or
+    removes them."""
+
+    entries: list[Entry] = field(default_factory=list)
+    dead: list[Entry] = field(default_factory=list)
+    expired: list[Entry] = field(default_factory=list)
+
+    def sort(self, entry: Entry, want: Want) -> bool:
+        """Set an entry aside if it is expired or dead; False: it can be delivered."""
+        if entry.message.sent_us < want.sent_after_us:
+            self.expired.append(entry)
+        elif 0 < want.max_receives <= entry.receive_count:
+            self.dead.append(entry)
+        else:
+            return False
+        return True
+
+
+class Line(Protocol):
+    """Knows which entries can be claimed, and in which order. Each entry is shown, or hidden, or not in the line."""
+
+    def show(self, entry: Entry) -> None:
+        """An entry is visible, since its ``visible_us``."""
+
+    def hide(self, entry: Entry) -> None:
+        """An entry is in flight or delayed, until its ``visible_us``."""
+
+    def drop(self, entry: Entry, now_us: int) -> None:
+        """An entry is gone."""
+
+    def draw(self, want: Want, now_us: int) -> Draw:
+        """Take out what a claim gets."""
+
+    def ready_us(self) -> int | None:
+        """From when on something may be claimed if no entry changes; None: not as things are."""
+
+    def delay(self, delay_us: int) -> None:
+        """The queue's delay, where it holds for messages that wait."""
+
+
+def group_of(entry: Entry) -> str:
+    """The message's group; none and an empty one are the same."""
+    extra = entry.message.extra
+    return (extra.group_id or "") if extra is not None else ""

@@ -1,0 +1,210 @@
+"""The messages of one physical queue in memory, and all that can be done with them, at once."""
+
+import heapq
+from collections.abc import Sequence
+from copy import copy
+from operator import attrgetter
+from random import Random
+from typing import TypeAlias
+
+from rockdove.core import ids
+from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.limits import DEDUPLICATION_S, RECEIVE_ATTEMPT_S
+from rockdove.core.message import Entry
+from rockdove.core.queue import PhysicalRecord
+from rockdove.store.base import Appended, Claimed, Counts, Draft, Want
+from rockdove.store.memory_fifo import FifoLine
+from rockdove.store.memory_heap import Heap
+from rockdove.store.memory_line import Line
+from rockdove.store.memory_recent import Recent
+from rockdove.store.memory_standard import StandardLine
+
+# So many messages one call of `expire` removes at most.
+EXPIRE_AT_ONCE = 1_000
+
+# What a receive attempt got: ids, and until when each is invisible.
+Attempt: TypeAlias = list[tuple[int, int]]
+
+
+class Past:
+    """What a logical queue remembers of its last five minutes, whatever becomes of its physical queues."""
+
+    def __init__(self) -> None:
+        self.sent: Recent[Appended] = Recent(DEDUPLICATION_S * SECOND_US)
+        self.attempts: Recent[Attempt] = Recent(RECEIVE_ATTEMPT_S * SECOND_US)
+
+
+class Pile:
+    """All entries of a physical queue. The methods are those of `rockdove.store.base.Physical`."""
+
+    def __init__(self, record: PhysicalRecord, fifo: bool, past: Past, clock: Clock, rng: Random) -> None:
+        self._record = record
+        self._fifo = fifo
+        self._past = past
+        self._clock = clock
+        self._sequence = 0
+        self._entries: dict[int, Entry] = {}
+        # Invisible entries by visible_us. Every other entry is visible.
+        self._in_flight: Heap[int, int] = Heap()
+        self._delayed: Heap[int, int] = Heap()
+        # All entries by sent_us: those that were moved here from another queue are older than their ids tell.
+        self._ages: Heap[int, int] = Heap()
+        self._line: Line = FifoLine(self._entries) if fifo else StandardLine(self._entries, rng)
+
+    def append(self, drafts: Sequence[Draft]) -> list[Appended]:
+        now_us = self._pass_time()
+        return [self._append(draft, now_us) for draft in drafts]
+
+    def claim(self, want: Want) -> Claimed:
+        now_us = self._pass_time()
+        return self._claim_again(want, now_us) or self._claim(want, now_us)
+
+    def move(self, id: int, visible_us: int, receive_count: int | None) -> bool:
+        now_us = self._pass_time()
+        if not self._is_held(id, receive_count):
+            return False
+        self._place(self._entries[id], visible_us, now_us)
+        return True
+
+    def remove(self, id: int, receive_count: int | None) -> bool:
+        now_us = self._pass_time()
+        if id not in self._entries or not (receive_count is None or self._is_held(id, receive_count)):
+            return False
+        self._forget(id, now_us)
+        return True
+
+    def release(self, entries: Sequence[Entry]) -> None:
+        now_us = self._pass_time()
+        for claimed in entries:
+            entry = self._entries.get(claimed.id)
+            # Only what is still as the claim left it: somebody else may hold it by now.
+            if entry is None or _claim_of(entry) != _claim_of(claimed) or not entry.receive_count:
+                continue
+            entry.receive_count -= 1
+            if entry.receive_count == 0:
+                entry.first_received_us = 0
+            self._place(entry, now_us, now_us)
+
+    def count(self) -> Counts:
+        self._pass_time()
+        in_flight, delayed = len(self._in_flight), len(self._delayed)
+        return Counts(len(self._entries) - in_flight - delayed, in_flight, delayed)
+
+    def peek(self, limit: int) -> list[Entry]:
+        """Looks at every entry once: no order of visible and invisible ones together is kept for it."""
+        first = heapq.nsmallest(limit, self._entries.values(), key=attrgetter("visible_us", "id"))
+        return [copy(entry) for entry in first]
+
+    def expire(self, sent_after_us: int) -> int:
+        now_us = self._pass_time()
+        number = 0
+        while number < EXPIRE_AT_ONCE and (oldest := self._ages.first()) is not None and oldest[0] < sent_after_us:
+            self._forget(oldest[1], now_us)
+            number += 1
+        return number
+
+    def retime(self, delay_us: int) -> None:
+        """Looks at every entry once."""
+        now_us = self._pass_time()
+        if not self._fifo:
+            return
+        self._line.delay(delay_us)
+        for entry in self._entries.values():
+            if entry.receive_count == 0:
+                self._place(entry, entry.message.sent_us + delay_us, now_us)
+
+    def next_us(self) -> int | None:
+        """When something can be claimed next, or a time before that; None if there is nothing."""
+        firsts = [first[0] for hidden in (self._in_flight, self._delayed) if (first := hidden.first()) is not None]
+        ready_us = self._line.ready_us()
+        return min(firsts if ready_us is None else [*firsts, ready_us], default=None)
+
+    def _append(self, draft: Draft, now_us: int) -> Appended:
+        key = draft.deduplication_key if self._fifo else None
+        if key is not None and (first := self._past.sent.get(key, now_us)) is not None:
+            return first
+        self._sequence += 1
+        entry = Entry(ids.entry_id(self._record.number, self._sequence), draft.visible_us, draft.message)
+        self._entries[entry.id] = entry
+        self._ages.put(entry.id, entry.message.sent_us)
+        self._place(entry, draft.visible_us, now_us)
+        extra = draft.message.extra
+        name = extra.message_id if extra is not None else None
+        appended = Appended(entry.id, name or ids.message_id(self._record.prefix, entry.id))
+        if key is not None:
+            self._past.sent.put(key, appended, now_us)
+        return appended
+
+    def _claim(self, want: Want, now_us: int) -> Claimed:
+        draw = self._line.draw(want, now_us)
+        for entry in draw.expired:
+            self._forget(entry.id, now_us)
+        for entry in draw.dead:
+            self._place(entry, now_us + want.timeout_us, now_us)
+        for entry in draw.entries:
+            entry.receive_count += 1
+            entry.first_received_us = entry.first_received_us or now_us
+            self._place(entry, now_us + want.timeout_us, now_us)
+        if self._fifo and want.attempt is not None and draw.entries:
+            self._remember(want.attempt, draw.entries, now_us)
+        return Claimed(
+            [copy(entry) for entry in draw.entries],
+            [copy(entry) for entry in draw.dead],
+            None if draw.entries else self.next_us(),
+        )
+
+    def _claim_again(self, want: Want, now_us: int) -> Claimed | None:
+        """What the same attempt got before, if all of it is as it was left."""
+        if want.attempt is None or not self._fifo:
+            return None
+        seen = self._past.attempts.get(self._attempt_key(want.attempt), now_us)
+        if seen is None or any(id not in self._in_flight or self._entries[id].visible_us != us for id, us in seen):
+            return None
+        entries = [self._entries[id] for id, _ in seen]
+        for entry in entries:
+            self._place(entry, now_us + want.timeout_us, now_us)
+        self._remember(want.attempt, entries, now_us)
+        return Claimed([copy(entry) for entry in entries], [])
+
+    def _remember(self, attempt: str, entries: Sequence[Entry], now_us: int) -> None:
+        seen = [(entry.id, entry.visible_us) for entry in entries]
+        self._past.attempts.put(self._attempt_key(attempt), seen, now_us)
+
+    def _attempt_key(self, attempt: str) -> str:
+        """One receive may ask several physical queues under one attempt id; each remembers its own answer."""
+        return f"{self._record.number} {attempt}"
+
+    def _is_held(self, id: int, receive_count: int | None) -> bool:
+        return id in self._in_flight and (receive_count is None or self._entries[id].receive_count == receive_count)
+
+    def _place(self, entry: Entry, visible_us: int, now_us: int) -> None:
+        """Give an entry another time, and put it where it then belongs."""
+        entry.visible_us = visible_us
+        self._in_flight.drop(entry.id)
+        self._delayed.drop(entry.id)
+        if visible_us <= now_us:
+            self._line.show(entry)
+            return
+        (self._in_flight if entry.receive_count else self._delayed).put(entry.id, visible_us)
+        self._line.hide(entry)
+
+    def _forget(self, id: int, now_us: int) -> None:
+        entry = self._entries.pop(id)
+        self._ages.drop(id)
+        self._in_flight.drop(id)
+        self._delayed.drop(id)
+        self._line.drop(entry, now_us)
+
+    def _pass_time(self) -> int:
+        """Show what has become visible since the last call. Every change begins with it."""
+        now_us = self._clock.now_us()
+        for hidden in (self._in_flight, self._delayed):
+            while (first := hidden.first()) is not None and first[0] <= now_us:
+                hidden.pop()
+                self._line.show(self._entries[first[1]])
+        return now_us
+
+
+def _claim_of(entry: Entry) -> tuple[int, int]:
+    """What tells one claim of an entry from another."""
+    return entry.visible_us, entry.receive_count
