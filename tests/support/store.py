@@ -1,0 +1,241 @@
+"""Drives a store from tests: its callbacks become results, its clock moves only when told to."""
+
+import asyncio
+import hashlib
+import itertools
+import shutil
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar, cast
+
+from rockdove.core import ids
+from rockdove.core.clock import SECOND_US, ManualClock
+from rockdove.core.errors import StoreError
+from rockdove.core.message import Entry, Extra, Message
+from rockdove.core.queue import QueueRecord
+from rockdove.store.base import Appended, Claimed, Counts, Draft, Physical, Store, Want
+from rockdove.store.memory import MemoryStore
+
+STORES = ("memory", "sqlite")
+# Those that still have everything after a crash.
+DURABLE = ("sqlite",)
+
+T = TypeVar("T")
+
+# A call that has not come back after so long never will.
+PATIENCE_S = 60
+
+
+def submit(function: Callable[..., None], *arguments: Any) -> "asyncio.Future[Any]":
+    """Make a call now; the future has what ``done`` got. A second call of ``done``, or one in another thread, fails."""
+    future = asyncio.get_running_loop().create_future()
+    thread = threading.get_ident()
+
+    def done(result: Any) -> None:
+        assert threading.get_ident() == thread
+        assert not future.done(), "done was called twice"
+        if isinstance(result, StoreError):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
+
+    function(*arguments, done)
+    return future
+
+
+async def call(function: Callable[..., None], *arguments: Any) -> Any:
+    """Make a call and wait for its outcome: `await call(physical.claim, want)`."""
+    return await asyncio.wait_for(submit(function, *arguments), PATIENCE_S)
+
+
+def us(seconds: float) -> int:
+    return round(seconds * SECOND_US)
+
+
+def message(body: str, sent_us: int, group: str | None = None, extra: Extra | None = None) -> Message:
+    if group is not None:
+        extra = Extra(group_id=group)
+    return Message(sent_us, body, hashlib.md5(body.encode(), usedforsecurity=False).hexdigest(), extra)
+
+
+def bodies(entries: Sequence[Entry]) -> list[str]:
+    return [entry.message.body for entry in entries]
+
+
+class Bench:
+    """A store under test, with its loop and its clock. The calls here wait for their outcome."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.kind = kind
+        self.clock = ManualClock()
+        self.rng = Random(20_090)
+        self.loop = asyncio.new_event_loop()
+        self._failures: list[dict[str, Any]] = []
+        self.loop.set_exception_handler(lambda loop, context: self._failures.append(context))
+        self._folder = folder
+        self._copies = itertools.count(1)
+        self._abandoned: list[Store] = []
+        self._uids = itertools.count(1)
+        self._data = folder / "data"
+        self.store = self._make(self._data)
+        self.snapshot = self.store.open()
+
+    @property
+    def durable(self) -> bool:
+        return self.kind in DURABLE
+
+    @property
+    def now_us(self) -> int:
+        return self.clock.now_us()
+
+    def run(self, scenario: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(scenario)
+
+    def do(self, function: Callable[..., None], *arguments: Any) -> Any:
+        return self.run(call(function, *arguments))
+
+    def advance(self, seconds: float) -> None:
+        # The clock cuts off what is less than a microsecond; 299.999 seconds must not lose one.
+        self.clock.advance(seconds + 0.5 / SECOND_US)
+
+    def queue(self, fifo: bool = False, physical: int = 1, **fields: Any) -> "Queue":
+        """A new queue, stored."""
+        number = next(self._uids)
+        record = QueueRecord(
+            uid=f"uid-{number}",
+            account="000000000000",
+            name=f"queue-{number}" + (".fifo" if fifo else ""),
+            fifo=fifo,
+            created_us=self.now_us,
+            modified_us=self.now_us,
+            physical=[self.store.new_physical() for _ in range(physical)],
+            **fields,
+        )
+        self.do(self.store.put_queue, record)
+        return Queue(self, record)
+
+    def reopen(self) -> None:
+        """Close in good order, and open again."""
+        self.store.close()
+        self._open(self._data)
+
+    def crash(self) -> None:
+        """Go on with what a crash at this moment would have left on disk."""
+        assert self.durable, "nothing survives a crash in memory"
+        self._abandoned.append(self.store)
+        copy = self._folder / f"copy-{next(self._copies)}"
+        shutil.copytree(self._data, copy)
+        self._open(copy)
+
+    def close(self) -> None:
+        for store in (*self._abandoned, self.store):
+            store.close()
+        self.loop.run_until_complete(asyncio.sleep(0))
+        self.loop.close()
+        assert not self._failures, self._failures
+
+    def _open(self, data: Path) -> None:
+        self._data = data
+        if self.durable:
+            self.store = self._make(data)
+        self.snapshot = self.store.open()
+
+    def _make(self, data: Path) -> Store:
+        if self.kind == "memory":
+            return MemoryStore(self.clock, self.rng)
+        from rockdove.store.sqlite import SqliteStore
+
+        return SqliteStore(data, self.clock, self.rng, self.loop)
+
+
+class Queue:
+    """A stored queue and its physical queues; the calls go to the first one, or to that of the given index."""
+
+    def __init__(self, bench: Bench, record: QueueRecord) -> None:
+        self.bench = bench
+        self.record = record
+        self.delay_us = us(int(record.attributes.get("DelaySeconds", "0")))
+
+    def physical(self, index: int = 0) -> Physical:
+        return self.bench.store.physical(self.record, self.record.physical[index])
+
+    def draft(
+        self,
+        body: str,
+        group: str | None = None,
+        key: str | None = None,
+        delay_s: float | None = None,
+        age_s: float = 0,
+        extra: Extra | None = None,
+    ) -> Draft:
+        sent_us = self.bench.now_us - us(age_s)
+        visible_us = sent_us + (self.delay_us if delay_s is None else us(delay_s))
+        return Draft(message(body, sent_us, group, extra), visible_us, key)
+
+    def append(self, drafts: Sequence[Draft], at: int = 0) -> list[Appended]:
+        return cast(list[Appended], self.bench.do(self.physical(at).append, drafts))
+
+    def send(self, *bodies: str, at: int = 0, **options: Any) -> list[int]:
+        """Send several at once; their ids."""
+        return [new.id for new in self.append([self.draft(body, **options) for body in bodies], at)]
+
+    def want(self, limit: int = 10, timeout_s: float = 30, retention_s: float | None = None, **options: Any) -> Want:
+        after_us = 0 if retention_s is None else self.bench.now_us - us(retention_s)
+        return Want(limit, us(timeout_s), sent_after_us=after_us, delay_us=self.delay_us, **options)
+
+    def claim(self, limit: int = 10, timeout_s: float = 30, at: int = 0, **options: Any) -> Claimed:
+        return cast(Claimed, self.bench.do(self.physical(at).claim, self.want(limit, timeout_s, **options)))
+
+    def take(self, limit: int = 10, timeout_s: float = 30, **options: Any) -> list[Entry]:
+        return self.claim(limit, timeout_s, **options).entries
+
+    def read(self, limit: int = 10, timeout_s: float = 30, **options: Any) -> list[str]:
+        """The bodies of a claim."""
+        return bodies(self.take(limit, timeout_s, **options))
+
+    def move(self, entry: Entry, seconds: float, receive_count: int | None = None) -> bool:
+        visible_us = self.bench.now_us + us(seconds)
+        return cast(bool, self.bench.do(self._of(entry.id).move, entry.id, visible_us, receive_count))
+
+    def remove(self, id: int, receive_count: int | None = None) -> bool:
+        return cast(bool, self.bench.do(self._of(id).remove, id, receive_count))
+
+    def remove_held(self, entry: Entry) -> bool:
+        """Delete by the handle of a FIFO receive."""
+        return self.remove(entry.id, entry.receive_count)
+
+    def release(self, *entries: Entry) -> None:
+        self.bench.do(self.physical().release, entries)
+
+    def count(self, at: int = 0) -> tuple[int, int, int]:
+        """Visible, in flight, delayed."""
+        counts = cast(Counts, self.bench.do(self.physical(at).count))
+        assert counts.total == counts.visible + counts.in_flight + counts.delayed
+        return counts.visible, counts.in_flight, counts.delayed
+
+    def peek(self, limit: int = 1_000) -> list[Entry]:
+        return cast(list[Entry], self.bench.do(self.physical().peek, limit))
+
+    def expire(self, retention_s: float) -> int:
+        return cast(int, self.bench.do(self.physical().expire, self.bench.now_us - us(retention_s)))
+
+    def set_delay(self, seconds: int) -> None:
+        """What SetQueueAttributes does with DelaySeconds of a FIFO queue."""
+        self.delay_us = us(seconds)
+        self.record.attributes["DelaySeconds"] = str(seconds)
+        self.bench.do(self.bench.store.put_queue, self.record)
+        for at in range(len(self.record.physical)):
+            self.bench.do(self.physical(at).retime, self.delay_us)
+
+    def purge(self) -> None:
+        self.record.physical = [self.bench.store.new_physical() for _ in self.record.physical]
+        self.bench.do(self.bench.store.put_queue, self.record)
+
+    def drop(self) -> None:
+        self.bench.do(self.bench.store.drop_queue, self.record, self.bench.now_us)
+
+    def _of(self, id: int) -> Physical:
+        numbers = [record.number for record in self.record.physical]
+        return self.physical(numbers.index(ids.physical_of(id)))
