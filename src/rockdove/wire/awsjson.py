@@ -1,5 +1,6 @@
 """AWS JSON 1.0: what current SDKs speak."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from rockdove.core.errors import (
 from rockdove.wire.builder import build
 from rockdove.wire.member import structure
 from rockdove.wire.operation import OPERATIONS, Operation
-from rockdove.wire.shape import Request, Result, SendMessage, SendMessageBatch
+from rockdove.wire.shape import Request, Result, SendMessage, SendMessageBatch, SendMessageBatchRequestEntry
 
 _TARGETS = {
     f"{'Rockdove' if operation.extension else 'AmazonSQS'}.{operation.name}".encode(): operation
@@ -24,10 +25,6 @@ _TARGETS = {
 }
 _DECODERS = {name: msgspec.json.Decoder(operation.request).decode for name, operation in OPERATIONS.items()}
 _ENCODE = msgspec.json.Encoder().encode
-
-# What a message attribute may have in the model but not in SQS; msgspec ignores members that it does not know.
-_LIST_VALUES = b"ListValues"
-_WITH_ATTRIBUTES = (SendMessage, SendMessageBatch)
 
 # The faults that AWS's service framework has for all services, and the model of SQS therefore does not.
 _FRAMEWORK = (
@@ -54,9 +51,27 @@ def decode(operation: Operation, body: bytes) -> Request:
     # Also of text that is no UTF-8 (a ValueError, as msgspec's own are) and of nesting without end.
     except (ValueError, RecursionError):
         return _decode_slowly(operation, body)
-    if _LIST_VALUES in body and isinstance(request, _WITH_ATTRIBUTES):
+    has_attributes = _HAVE_ATTRIBUTES.get(operation.name)
+    if has_attributes is not None and has_attributes(request) and _LIST_VALUES in body:
         return _decode_slowly(operation, body)
     return request
+
+
+def _has_attributes(message: SendMessage | SendMessageBatchRequestEntry) -> bool:
+    return message.message_attributes is not None or message.message_system_attributes is not None
+
+
+def _batch_has_attributes(request: SendMessageBatch) -> bool:
+    return any(map(_has_attributes, request.entries))
+
+
+# What a message attribute may have in the model but not in SQS; msgspec ignores members that it does not know.
+# The search costs as much as decoding, so it is made only where there are attributes at all.
+_LIST_VALUES = b"ListValues"
+_HAVE_ATTRIBUTES: dict[str, Callable[[Any], bool]] = {
+    "SendMessage": _has_attributes,
+    "SendMessageBatch": _batch_has_attributes,
+}
 
 
 def _decode_slowly(operation: Operation, body: bytes) -> Request:
