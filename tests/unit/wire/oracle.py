@@ -9,6 +9,7 @@ from botocore.loaders import Loader
 from botocore.model import ListShape, MapShape, OperationModel, ServiceModel, Shape, StructureShape
 from botocore.parsers import create_parser
 from botocore.serialize import create_serializer
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 # The model speaks JSON only since 2023; this is what it said of Query before, as SQS documents it still.
@@ -37,6 +38,11 @@ MAP_NAMES = {
     "QueueAttributeMap": ("Attribute", "Name"),
     "TagMap": ("Tag", "Key"),
 }
+
+# A busy machine is no defect of ours.
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# For what runs once for each operation.
+brief = settings(patient, max_examples=20)
 
 # In the model, but SQS does not take them.
 NOT_IMPLEMENTED = {"StringListValues", "BinaryListValues"}
