@@ -69,8 +69,17 @@ class MemoryPhysical:
             self._pile.retime(delay_us)
         _tell_soon(done, None)
 
+    def find(self, id: int, done: Done[Entry | None]) -> None:
+        _tell_soon(done, self._pile.find(id) if self._pile else None)
+
+    def in_flight_at_most(self) -> int:
+        return self._pile.in_flight_at_most() if self._pile else 0
+
+    def next_visible_us(self) -> int | None:
+        return self._pile.next_visible_us() if self._pile else None
+
     def may_have_visible(self, now_us: int) -> bool:
-        next_us = self._pile.next_us() if self._pile else None
+        next_us = self.next_visible_us()
         return next_us is not None and next_us <= now_us
 
     def transfer(self, ids: Sequence[int], target: "MemoryPhysical", drafts: Sequence[Draft]) -> list[Appended]:

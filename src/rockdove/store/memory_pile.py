@@ -113,8 +113,14 @@ class Pile:
             if entry.receive_count == 0:
                 self._place(entry, entry.message.sent_us + delay_us, now_us)
 
-    def next_us(self) -> int | None:
-        """When something can be claimed next, or a time before that; None if there is nothing."""
+    def find(self, id: int) -> Entry | None:
+        return copy(self._entries.get(id))
+
+    def in_flight_at_most(self) -> int:
+        self._pass_time()
+        return len(self._in_flight)
+
+    def next_visible_us(self) -> int | None:
         firsts = [first[0] for hidden in (self._in_flight, self._delayed) if (first := hidden.first()) is not None]
         ready_us = self._line.ready_us()
         return min(firsts if ready_us is None else [*firsts, ready_us], default=None)
@@ -150,7 +156,7 @@ class Pile:
         return Claimed(
             [copy(entry) for entry in draw.entries],
             [copy(entry) for entry in draw.dead],
-            None if draw.entries else self.next_us(),
+            None if draw.entries else self.next_visible_us(),
         )
 
     def _claim_again(self, want: Want, now_us: int) -> Claimed | None:
