@@ -46,7 +46,7 @@ test-clients: setup needs-clients ## boto3, AWS CLI, Celery, the JavaScript SDK 
 .PHONY: needs-clients
 needs-clients:
 	@scripts/need.sh node=nodejs npm=npm nginx=nginx-light
-	@$(MAKE) $(NODE_MODULES)
+	@$(MAKE) --silent $(NODE_MODULES)
 
 $(NODE_MODULES): $(JAVASCRIPT)/package.json $(JAVASCRIPT)/package-lock.json
 	cd $(JAVASCRIPT) && npm ci --no-audit --no-fund --loglevel=error
