@@ -215,6 +215,9 @@ class Queue:
         assert counts.total == counts.visible + counts.in_flight + counts.delayed
         return counts.visible, counts.in_flight, counts.delayed
 
+    def find(self, id: int) -> Entry | None:
+        return cast(Entry | None, self.bench.do(self._of(id).find, id))
+
     def peek(self, limit: int = 1_000) -> list[Entry]:
         return cast(list[Entry], self.bench.do(self.physical().peek, limit))
 

@@ -97,16 +97,23 @@ def test_many_large_bodies(queue: Queue) -> None:
     sent = [f"{number:03}" + "x" * 500_000 for number in range(60)]
     for body in sent:
         queue.send(body)
-    received = [body for _ in range(6) for body in queue.read(10)]
+    received: list[str] = []
+    while got := queue.read(10):
+        received += got
     assert received == sent
 
 
 @pytest.mark.parametrize("fifo", [False, True])
 def test_a_big_batch(bench: Bench, fifo: bool) -> None:
     queue = bench.queue(fifo)
-    sent = [str(number) for number in range(6_000)]
+    sent = [str(number) for number in range(3_000)]
     appended = queue.send(*sent, group="g" if fifo else None)
     assert appended == sorted(set(appended))
-    assert queue.count() == (6_000, 0, 0)
-    assert queue.read(6_000) == sent
-    assert queue.count() == (0, 6_000, 0)
+    assert queue.count() == (3_000, 0, 0)
+    got: list[str] = []
+    while claimed := queue.take(100):
+        got += bodies(claimed)
+        for entry in claimed:
+            assert queue.remove(entry.id)
+    assert got == sent
+    assert queue.count() == (0, 0, 0)

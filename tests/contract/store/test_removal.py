@@ -64,9 +64,21 @@ def test_only_expired_messages(bench: Bench, fifo: bool) -> None:
     queue = bench.queue(fifo)
     queue.send(*(str(number) for number in range(50)), group="g" if fifo else None)
     bench.advance(61)
-    claimed = queue.claim(retention_s=60)
-    assert (claimed.entries, claimed.dead) == ([], [])
+    for _ in range(50):
+        claimed = queue.claim(retention_s=60)
+        assert (claimed.entries, claimed.dead) == ([], [])
     assert queue.count() == (0, 0, 0)
+
+
+@pytest.mark.parametrize("fifo", [False, True])
+def test_a_living_message_behind_many_expired_ones(bench: Bench, fifo: bool) -> None:
+    """However many are removed on the way: no empty answer while there is something to give."""
+    queue = bench.queue(fifo)
+    queue.send(*(str(number) for number in range(500)), group="g" if fifo else None)
+    bench.advance(61)
+    queue.send("living", group="g" if fifo else None)
+    assert queue.read(1, retention_s=60) == ["living"]
+    assert queue.count() == (0, 1, 0)
 
 
 @pytest.mark.parametrize("fifo", [False, True])
