@@ -79,6 +79,10 @@ OPERATIONS: dict[bytes, Callable[[bytes], bytes]] = {
     b"AmazonSQS.SendMessageBatch": send_batch,
 }
 
+REPLY = (
+    b"HTTP/1.1 %b\r\nContent-Type: application/x-amz-json-1.0\r\nx-amzn-RequestId: %b\r\nContent-Length: %d\r\n\r\n%b"
+)
+
 
 class Floor(asyncio.Protocol):
     """One connection: keep-alive, one reply per request, refusals close."""
@@ -118,10 +122,7 @@ class Floor(asyncio.Protocol):
             return self.reply(b"400 Bad Request", b'{"__type":"com.amazon.coral.service#SerializationException"}')
 
     def reply(self, status: bytes, body: bytes) -> None:
-        self.transport.write(
-            b"HTTP/1.1 %b\r\nContent-Type: application/x-amz-json-1.0\r\nx-amzn-RequestId: %b\r\nContent-Length: %d\r\n\r\n%b"
-            % (status, uuid4().encode(), len(body), body)
-        )
+        self.transport.write(REPLY % (status, uuid4().encode(), len(body), body))
         if not self.parser.should_keep_alive():
             self.transport.close()
 

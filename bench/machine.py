@@ -14,6 +14,8 @@ from pathlib import Path
 import apsw
 import msgspec
 
+from bench.error import BenchError
+
 # Where the servers keep their data while they are measured: beside the checkout, git-ignored.
 SCRATCH = Path("target/bench")
 
@@ -39,7 +41,7 @@ class Machine(msgspec.Struct, frozen=True):
         )
 
 
-class Unfit(Exception):
+class Unfit(BenchError):
     """This machine cannot run the benchmark as it is; the text says what to do."""
 
 

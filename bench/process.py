@@ -12,6 +12,9 @@ import msgspec
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
+# A server at rest uses less of a core than this.
+QUIET = 0.05
+
 
 class Memory(msgspec.Struct, frozen=True):
     """Bytes resident now, the most there ever were, and how many are not pages of a file."""
@@ -21,27 +24,27 @@ class Memory(msgspec.Struct, frozen=True):
     anonymous: int
 
 
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        # A thread may end between the listing and the reading.
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            found += [int(child) for child in (task / "children").read_text().split()]
-    return found
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the state on; the command name before them may hold blanks."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def family(pid: int) -> list[int]:
     """The process and all that descend from it."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        # A process may end between the listing and the reading.
+        if entry.name.isdecimal():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                parents[int(entry.name)] = int(_stat(int(entry.name))[1])
     members = [pid]
-    for child in _children(pid):
-        members += family(child)
+    for member in members:
+        members += [child for child, parent in parents.items() if parent == member]
     return members
 
 
 def _cpu_of(pid: int) -> float:
-    # The command name may hold blanks: fields are counted from the last parenthesis.
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    own_and_reaped = fields[11:15]
+    own_and_reaped = _stat(pid)[11:15]
     return sum(int(ticks) for ticks in own_and_reaped) / TICKS_PER_S
 
 
@@ -67,10 +70,10 @@ def cpu_share(pid: int, seconds: float) -> float:
     return (cpu_s(pid) - used) / (time.monotonic() - begin)
 
 
-def settle(pid: int, limit_s: float = 20.0) -> float:
-    """Waits until the process is quiet (what it still tidies up would disturb the next figure); returns its last share."""
+def settle(pid: int, limit_s: float = 60.0) -> float:
+    """Waits until the process has tidied up, which would disturb the next figure; returns its last share of a core."""
     end = time.monotonic() + limit_s
-    while (share := cpu_share(pid, 0.3)) > 0.04 and time.monotonic() < end:
+    while (share := cpu_share(pid, 0.3)) > QUIET and time.monotonic() < end:
         pass
     return share
 

@@ -1,0 +1,101 @@
+"""Several servers under the same loads in one run: interleaved rounds, the median of each."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+import msgspec
+
+from bench.load import Figure, Load, Target, measure, target, warm
+from bench.report import Table, progress
+from bench.server import Server
+
+
+class Row(msgspec.Struct, frozen=True):
+    """The median of the rounds for one load on one server; `lowest` and `highest` tell how far they were apart."""
+
+    server: str
+    load: str
+    requests_s: float
+    messages_s: float
+    p50_ms: float
+    p99_ms: float
+    cpu: float
+    lowest: float
+    highest: float
+    rounds: int
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One load on one server, in how many of the rounds it takes part."""
+
+    server: Server
+    load: Load
+    rounds: int
+
+
+def contest(entries: Sequence[Entry], seconds: float, threads: int) -> list[Row]:
+    """Warms every entry up, then measures them in turn, round by round, each time on a new queue."""
+    rates = [_warm(entry, threads) for entry in entries]
+    figures: list[list[Figure]] = [[] for _ in entries]
+    for round_ in range(1, max(entry.rounds for entry in entries) + 1):
+        for i, entry in enumerate(entries):
+            if round_ <= entry.rounds:
+                at = target(entry.server, entry.load, round_)
+                at.rate = rates[i]
+                figure = measure(at, seconds, threads)
+                rates[i] = max(rates[i], at.rate)
+                figures[i].append(figure)
+                progress(f"round {round_}: {at.label}: {figure.requests_s:,.0f} requests/s, {figure.cpu:.2f} cores")
+    return [_row(entry, found) for entry, found in zip(entries, figures, strict=True)]
+
+
+def _warm(entry: Entry, threads: int) -> float:
+    at: Target = target(entry.server, entry.load)
+    progress(f"warming up: {at.label}")
+    warm(at, threads)
+    return at.rate
+
+
+def _row(entry: Entry, figures: list[Figure]) -> Row:
+    rates = [figure.requests_s for figure in figures]
+    return Row(
+        entry.server.name,
+        entry.load.name,
+        requests_s=statistics.median(rates),
+        messages_s=statistics.median(figure.messages_s for figure in figures),
+        p50_ms=statistics.median(figure.p50_ms for figure in figures),
+        p99_ms=statistics.median(figure.p99_ms for figure in figures),
+        cpu=statistics.median(figure.cpu for figure in figures),
+        lowest=min(rates),
+        highest=max(rates),
+        rounds=len(figures),
+    )
+
+
+def requests_s(rows: Sequence[Row], server: str, load: Load) -> float:
+    return next(row.requests_s for row in rows if (row.server, row.load) == (server, load.name))
+
+
+HEAD = ["load", "server", "requests/s", "lowest-highest", "messages/s", "p50 ms", "p99 ms", "cores"]
+
+
+def cells(load: Load, row: Row) -> list[str]:
+    spread = f"{row.lowest:,.0f}-{row.highest:,.0f}"
+    rates = [f"{row.requests_s:,.0f}", spread, f"{row.messages_s:,.0f}"]
+    return [load.title, row.server, *rates, f"{row.p50_ms:.2f}", f"{row.p99_ms:.2f}", f"{row.cpu:.2f}"]
+
+
+def table(
+    rows: Sequence[Row], loads: Sequence[Load], extra: dict[str, dict[Row, str]] | None = None, note: str = ""
+) -> Table:
+    """All rows, load by load; `extra` columns have a cell for some rows."""
+    more = extra or {}
+    lines = [
+        [*cells(load, row), *(column.get(row, "") for column in more.values())]
+        for load in loads
+        for row in rows
+        if row.load == load.name
+    ]
+    return Table([*HEAD, *more], lines, note)
