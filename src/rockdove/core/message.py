@@ -25,6 +25,8 @@ class Extra(Struct, frozen=True, omit_defaults=True, kw_only=True):
     # Set when a message was moved to a dead-letter queue: its name must not change with its place.
     message_id: str | None = None
     dead_letter_source: str | None = None
+    # Receives in the queues that it was moved out of.
+    received_before: int = 0
 
 
 class Message(Struct, frozen=True, gc=False):

@@ -137,6 +137,15 @@ class Physical(Protocol):
     def retime(self, delay_us: int, done: Done[None]) -> None:
         """FIFO: give messages that were never received a new delay, counted from when they were sent."""
 
+    def find(self, id: int, done: Done[Entry | None]) -> None:
+        """The entry as it is, or None if it is gone."""
+
+    def in_flight_at_most(self) -> int:
+        """Not fewer than are in flight, and seldom more. Cheap, no I/O."""
+
+    def next_visible_us(self) -> int | None:
+        """A time before which there is certainly nothing to claim; None: there is nothing at all. Cheap, no I/O."""
+
     def may_have_visible(self, now_us: int) -> bool:
         """False only if there is certainly nothing to claim now. Cheap, no I/O: policies ask it often."""
 
@@ -157,7 +166,7 @@ class Store(Protocol):
         """A number that no physical queue has, with a new prefix; kept once a queue record with it is put."""
 
     def put_queue(self, queue: QueueRecord, done: Done[None]) -> None:
-        """Create or replace a queue's record. Physical queues that it no longer names are dropped with all they hold."""
+        """Create or replace a queue's record. Physical queues that it no longer names go, with all they hold."""
 
     def drop_queue(self, queue: QueueRecord, deleted_us: int, done: Done[None]) -> None:
         """Remove a queue with all it holds, remembering when."""
@@ -166,6 +175,11 @@ class Store(Protocol):
         """Create or replace the record of a move task."""
 
     def transfer(
-        self, source: Physical, ids: Sequence[int], target: Physical, drafts: Sequence[Draft], done: Done[list[Appended]]
+        self,
+        source: Physical,
+        ids: Sequence[int],
+        target: Physical,
+        drafts: Sequence[Draft],
+        done: Done[list[Appended]],
     ) -> None:
-        """Remove entries here and append messages there, both or neither. An id that is gone takes its draft with it."""
+        """Remove entries here, append messages there, both or neither. An id that is gone takes its draft along."""

@@ -1,0 +1,27 @@
+"""For operations that are not on the hot path: a store's call as something to await."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from rockdove.core.errors import Fault, ServiceUnavailable, StoreError
+
+T = TypeVar("T")
+
+
+async def ask(call: Callable[[Callable[[T | StoreError | Fault], None]], None]) -> T:
+    """The result of a call that tells it to a callback. Raises the fault of a failure."""
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def done(outcome: T | StoreError | Fault) -> None:
+        if future.done():
+            return
+        if isinstance(outcome, StoreError):
+            future.set_exception(ServiceUnavailable())
+        elif isinstance(outcome, Fault):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+    call(done)
+    return await future

@@ -1,0 +1,286 @@
+"""The queue operations on messages: send, receive, delete, change visibility, look, count."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from rockdove.broker.ask import ask
+from rockdove.broker.compose import Composed
+from rockdove.broker.deadletter import letters
+from rockdove.broker.directory import Directory
+from rockdove.broker.queue import Queue
+from rockdove.broker.receive import Delivery, Receive, Reply
+from rockdove.core import ids, limits
+from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.errors import (
+    Fault,
+    InvalidParameterValue,
+    MessageNotInflight,
+    ReceiptHandleIsInvalid,
+    ServiceUnavailable,
+    StoreError,
+)
+from rockdove.core.message import Entry
+from rockdove.core.receipt import Receipt, Receipts
+from rockdove.store.base import Appended, Counts, Draft, Physical, Store
+
+Sent = Callable[[list[Appended] | Fault], None]
+Finished = Callable[[Fault | None], None]
+
+
+class Broker:
+    """Works on queues of a directory. Stateless apart from caches: the truth is in the store."""
+
+    def __init__(
+        self,
+        store: Store,
+        directory: Directory,
+        receipts: Receipts,
+        clock: Clock,
+        max_in_flight: int = limits.MAX_IN_FLIGHT,
+    ) -> None:
+        self.store = store
+        self.directory = directory
+        self.receipts = receipts
+        self.clock = clock
+        self.max_in_flight = max_in_flight
+
+    # Send.
+
+    def send(self, queue: Queue, composed: Sequence[Composed], done: Sent) -> None:
+        """Store messages; where they went, in their order."""
+        if len(queue.physical) == 1:
+            drafts = [each.draft for each in composed]
+            queue.physical[0].append(drafts, partial(self._sent, queue, drafts, done))
+            return
+        self._send_parts(queue, composed, _parts(queue, [each.draft for each in composed]), done)
+
+    def _send_parts(
+        self, queue: Queue, composed: Sequence[Composed], parts: list[tuple[Physical, list[int]]], done: Sent
+    ) -> None:
+        results: list[Appended | None] = [None] * len(composed)
+        left = len(parts)
+        failed: Fault | None = None
+
+        def part_sent(places: list[int], outcome: list[Appended] | Fault) -> None:
+            nonlocal left, failed
+            left -= 1
+            if isinstance(outcome, Fault):
+                failed = outcome
+            else:
+                for at, appended in zip(places, outcome, strict=True):
+                    results[at] = appended
+            if not left:
+                done(failed if failed is not None else [each for each in results if each is not None])
+
+        for physical, places in parts:
+            drafts = [composed[at].draft for at in places]
+            physical.append(drafts, partial(self._sent, queue, drafts, partial(part_sent, places)))
+
+    def _sent(self, queue: Queue, drafts: list[Draft], done: Sent, outcome: list[Appended] | StoreError) -> None:
+        if isinstance(outcome, StoreError):
+            done(ServiceUnavailable())
+            return
+        done(outcome)
+        if queue.waiters:
+            now = self.clock.now_us()
+            later = [draft.visible_us for draft in drafts if draft.visible_us > now]
+            queue.wake(len(drafts) - len(later))
+            if later:
+                queue.expect(min(later))
+
+    # Receive.
+
+    def receive(
+        self, queue: Queue, limit: int, timeout_us: int, wait_s: int, attempt: str | None, reply: Reply
+    ) -> Receive:
+        """Begin a receive; the returned object is for cancelling it when the client goes away."""
+        receive = Receive(self, queue, limit, timeout_us, wait_s, attempt, reply)
+        receive.start()
+        return receive
+
+    def give_back(self, queue: Queue, deliveries: Sequence[Delivery]) -> None:
+        """Nobody got these: make them visible again, as if they had not been received."""
+        for physical in {id(delivery.physical): delivery.physical for delivery in deliveries}.values():
+            entries = [delivery.entry for delivery in deliveries if delivery.physical is physical]
+            physical.release(entries, partial(_given_back, queue, len(entries)))
+
+    def dead_letter_target(self, queue: Queue) -> Queue | None:
+        redrive = queue.settings.redrive
+        if redrive is None:
+            return None
+        target = self.directory.get(*redrive.target)
+        if target is None or target.fifo != queue.fifo:
+            return None
+        allow = target.settings.redrive_allow
+        return target if allow is None or allow.allows(queue.key) else None
+
+    def bury(self, queue: Queue, physical: Physical, dead: Sequence[Entry], done: Callable[[], None]) -> None:
+        """Move messages that have had their deliveries to the dead-letter queue."""
+        target = self.dead_letter_target(queue)
+        if target is None:
+            done()
+            return
+        drafts = letters(queue, physical, dead, target, self.clock.now_us())
+        self.transfer(physical, dead, target, drafts, lambda moved: done())
+
+    def transfer(
+        self,
+        source: Physical,
+        entries: Sequence[Entry],
+        target: Queue,
+        drafts: Sequence[Draft],
+        done: Callable[[int], None],
+    ) -> None:
+        """Move messages to another queue; how many came there."""
+        parts = _parts(target, drafts)
+        left, moved = len(parts), 0
+
+        def part_moved(outcome: list[Appended] | StoreError) -> None:
+            nonlocal left, moved
+            left -= 1
+            if not isinstance(outcome, StoreError):
+                moved += len(outcome)
+                target.wake(len(outcome))
+            if not left:
+                done(moved)
+
+        for physical, places in parts:
+            chosen = [entries[at].id for at in places]
+            self.store.transfer(source, chosen, physical, [drafts[at] for at in places], part_moved)
+
+    # Delete, change visibility.
+
+    def delete(self, queue: Queue, handle: str, done: Finished) -> None:
+        receipt, physical = self._resolve(queue, handle)
+        if physical is None:
+            # Purged since: already gone, which is what was wanted.
+            done(None)
+            return
+        if not queue.fifo:
+            physical.remove(receipt.id, None, partial(_removed, done))
+            return
+
+        def removed(outcome: bool | StoreError) -> None:
+            if outcome is False:
+                # Gone is what was wanted; still there means that the handle's time is over.
+                physical.find(receipt.id, partial(self._expired, handle, done))
+            else:
+                _removed(done, outcome)
+                queue.wake(1)
+
+        physical.remove(receipt.id, receipt.receive_count, removed)
+
+    def _expired(self, handle: str, done: Finished, found: Entry | StoreError | None) -> None:
+        if isinstance(found, StoreError):
+            done(ServiceUnavailable())
+        elif found is None:
+            done(None)
+        else:
+            done(
+                InvalidParameterValue(
+                    f"Value {handle} for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired."
+                )
+            )
+
+    def change_visibility(self, queue: Queue, handle: str, timeout_s: int, done: Finished) -> None:
+        if not 0 <= timeout_s <= limits.MAX_VISIBILITY_TIMEOUT_S:
+            raise InvalidParameterValue(
+                f"Value {timeout_s} for parameter VisibilityTimeout is invalid. Reason: VisibilityTimeout must be an "
+                f"integer between 0 and {limits.MAX_VISIBILITY_TIMEOUT_S}."
+            )
+        receipt, physical = self._resolve(queue, handle)
+        if physical is None:
+            raise _not_available(handle)
+        visible_us = self.clock.now_us() + timeout_s * SECOND_US
+
+        def moved(outcome: bool | StoreError) -> None:
+            if isinstance(outcome, StoreError):
+                done(ServiceUnavailable())
+            elif outcome:
+                done(None)
+                if timeout_s:
+                    queue.expect(visible_us)
+                else:
+                    queue.wake(1)
+            else:
+                physical.find(receipt.id, found)
+
+        def found(entry: Entry | StoreError | None) -> None:
+            if isinstance(entry, StoreError):
+                done(ServiceUnavailable())
+            elif entry is None:
+                done(_not_available(handle))
+            elif queue.fifo:
+                self._expired(handle, done, entry)
+            else:
+                done(
+                    MessageNotInflight(
+                        f"Value {handle} for parameter ReceiptHandle is invalid. "
+                        "Reason: Message does not exist or is not available for visibility timeout change."
+                    )
+                )
+
+        physical.move(receipt.id, visible_us, receipt.receive_count if queue.fifo else None, moved)
+
+    def _resolve(self, queue: Queue, handle: str) -> tuple[Receipt, Physical | None]:
+        receipt = self.receipts.read(queue.uid, handle)
+        if receipt is None:
+            raise ReceiptHandleIsInvalid(f'The input receipt handle "{handle}" is not a valid receipt handle.')
+        return receipt, queue.by_number(ids.physical_of(receipt.id))
+
+    # Look.
+
+    def count(self, queue: Queue, done: Callable[[Counts | Fault], None]) -> None:
+        """Exact numbers over all physical queues."""
+        left, total = len(queue.physical), Counts(0, 0, 0)
+        failed: Fault | None = None
+
+        def counted(part: Counts | StoreError) -> None:
+            nonlocal left, total, failed
+            left -= 1
+            if isinstance(part, StoreError):
+                failed = ServiceUnavailable()
+            else:
+                total = Counts(
+                    total.visible + part.visible, total.in_flight + part.in_flight, total.delayed + part.delayed
+                )
+            if not left:
+                done(failed or total)
+
+        for physical in queue.physical:
+            physical.count(counted)
+
+    async def peek(self, queue: Queue, limit: int) -> list[tuple[int, Delivery]]:
+        """The first messages in the order in which they become visible, with their physical queue's index."""
+        found: list[tuple[int, Delivery]] = []
+        for index, physical in enumerate(queue.physical):
+            for entry in await ask(partial(physical.peek, limit)):
+                found.append((index, Delivery(physical, entry)))
+        found.sort(key=lambda each: (each[1].entry.visible_us, each[1].entry.id))
+        return found[:limit]
+
+
+def _parts(queue: Queue, drafts: Sequence[Draft]) -> list[tuple[Physical, list[int]]]:
+    """Which physical queue gets which of the drafts."""
+    parts: dict[int, tuple[Physical, list[int]]] = {}
+    for at, draft in enumerate(drafts):
+        extra = draft.message.extra
+        physical = queue.route(None if extra is None else extra.group_id)
+        parts.setdefault(physical.record.number, (physical, []))[1].append(at)
+    return list(parts.values())
+
+
+def _given_back(queue: Queue, number: int, outcome: StoreError | None) -> None:
+    # If the store failed, the messages come back by themselves when their visibility timeout is over.
+    queue.wake(number)
+
+
+def _removed(done: Finished, outcome: bool | StoreError) -> None:
+    done(ServiceUnavailable() if isinstance(outcome, StoreError) else None)
+
+
+def _not_available(handle: str) -> InvalidParameterValue:
+    return InvalidParameterValue(
+        f"Value {handle} for parameter ReceiptHandle is invalid. "
+        "Reason: Message does not exist or is not available for visibility timeout change."
+    )

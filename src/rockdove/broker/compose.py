@@ -1,0 +1,220 @@
+"""From what a sender gives to a message that can be stored: checks, sizes, digests, deduplication."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from rockdove.broker.queue import Queue
+from rockdove.core import limits
+from rockdove.core.clock import SECOND_US
+from rockdove.core.digest import attributes_md5, body_md5
+from rockdove.core.errors import InvalidMessageContents, InvalidParameterValue, MissingParameter
+from rockdove.core.message import Attribute, Extra, Message
+from rockdove.store.base import Draft
+
+# What XML 1.0 cannot carry, and SQS therefore does not take.
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ATTRIBUTE_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+_RESERVED_NAME = re.compile(r"(aws|amazon)\.", re.IGNORECASE)
+_DATA_TYPE = re.compile(r"(String|Number|Binary)(\..+)?", re.DOTALL)
+_NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?\s*")
+# Group and deduplication ids: letters, digits and ASCII punctuation.
+_TOKEN = re.compile(rf"[!-~]{{1,{limits.MAX_ID_LENGTH}}}")
+_TRACE_HEADER = "AWSTraceHeader"
+
+
+class Parcel(Struct, gc=False):
+    """What a sender gives. ``sender`` is the account that sends."""
+
+    body: str
+    delay_s: int | None = None
+    attributes: dict[str, Attribute] | None = None
+    system_attributes: dict[str, Attribute] | None = None
+    deduplication_id: str | None = None
+    group_id: str | None = None
+
+
+class Composed(Struct, gc=False):
+    """A draft, its size as SQS counts it, and the digest of the system attributes."""
+
+    draft: Draft
+    size: int
+    system_md5: str | None = None
+
+
+def compose(queue: Queue, parcel: Parcel, sender: str, now_us: int) -> Composed:
+    """Raises the fault that SQS has for what is wrong with a message."""
+    body = parcel.body
+    if not body:
+        raise MissingParameter("The request must contain the parameter MessageBody.")
+    # Printable ASCII is the common case, and this the fastest way to see it.
+    if not (body.isascii() and body.isprintable()) and _FORBIDDEN.search(body):
+        raise InvalidMessageContents()
+    raw = body.encode()
+    delay_us = _delay_us(queue, parcel.delay_s)
+    if queue.fifo or parcel.group_id is not None or parcel.deduplication_id is not None or parcel.attributes:
+        return _compose_rich(queue, parcel, sender, now_us, raw, delay_us)
+    if parcel.system_attributes or sender != queue.record.account:
+        return _compose_rich(queue, parcel, sender, now_us, raw, delay_us)
+    _check_size(queue, len(raw))
+    return Composed(Draft(Message(now_us, body, body_md5(raw)), now_us + delay_us), len(raw))
+
+
+def _compose_rich(queue: Queue, parcel: Parcel, sender: str, now_us: int, raw: bytes, delay_us: int) -> Composed:
+    attributes = parcel.attributes or None
+    size = len(raw) + (_attributes_size(attributes) if attributes else 0)
+    _check_size(queue, size)
+    trace_header, system_md5 = _system(parcel.system_attributes)
+    _check_ids(queue, parcel)
+    deduplication_id = parcel.deduplication_id
+    if queue.fifo and deduplication_id is None:
+        deduplication_id = hashlib.sha256(raw).hexdigest()
+    extra = Extra(
+        attributes=attributes,
+        attributes_md5=attributes_md5(attributes) if attributes else None,
+        trace_header=trace_header,
+        group_id=parcel.group_id,
+        deduplication_id=deduplication_id if queue.fifo else None,
+        sender_id=sender if sender != queue.record.account else None,
+    )
+    message = Message(now_us, parcel.body, body_md5(raw), extra)
+    key = _deduplication_key(queue, extra) if queue.fifo else None
+    return Composed(Draft(message, now_us + delay_us, key), size, system_md5)
+
+
+def _deduplication_key(queue: Queue, extra: Extra) -> str:
+    if queue.settings.deduplicate_by_group:
+        # No id holds a space.
+        return f"{extra.group_id} {extra.deduplication_id}"
+    return extra.deduplication_id or ""
+
+
+def _delay_us(queue: Queue, delay_s: int | None) -> int:
+    if delay_s is None:
+        return queue.settings.delay_us
+    if not 0 <= delay_s <= limits.MAX_DELAY_S:
+        raise InvalidParameterValue(
+            f"Value {delay_s} for parameter DelaySeconds is invalid. "
+            f"Reason: DelaySeconds must be >= 0 and <= {limits.MAX_DELAY_S}."
+        )
+    if queue.fifo:
+        if delay_s * SECOND_US == queue.settings.delay_us:
+            return queue.settings.delay_us
+        raise InvalidParameterValue(
+            f"Value {delay_s} for parameter DelaySeconds is invalid. "
+            "Reason: The request include parameter that is not valid for this queue type."
+        )
+    return delay_s * SECOND_US
+
+
+def _check_size(queue: Queue, size: int) -> None:
+    if size > queue.settings.max_message_bytes:
+        raise InvalidParameterValue(
+            f"One or more parameters are invalid. Reason: Message must be shorter than "
+            f"{queue.settings.max_message_bytes} bytes."
+        )
+
+
+def _check_ids(queue: Queue, parcel: Parcel) -> None:
+    if parcel.group_id is not None:
+        _check_token("MessageGroupId", parcel.group_id)
+    elif queue.fifo:
+        raise MissingParameter("The request must contain the parameter MessageGroupId.")
+    if parcel.deduplication_id is not None:
+        if not queue.fifo:
+            raise InvalidParameterValue(
+                f"Value {parcel.deduplication_id} for parameter MessageDeduplicationId is invalid. "
+                "Reason: The request includes a parameter that is not valid for this queue type."
+            )
+        _check_token("MessageDeduplicationId", parcel.deduplication_id)
+    elif queue.fifo and not queue.settings.content_deduplication:
+        raise InvalidParameterValue(
+            "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"
+        )
+
+
+def _check_token(name: str, value: str) -> None:
+    if not _TOKEN.fullmatch(value):
+        raise InvalidParameterValue(
+            f"Value {value} for parameter {name} is invalid. Reason: {name} can only include alphanumeric and "
+            f"punctuation characters. 1 to {limits.MAX_ID_LENGTH} in length."
+        )
+
+
+def _attributes_size(attributes: Mapping[str, Attribute]) -> int:
+    """Checks the attributes, and tells how many bytes they count."""
+    if len(attributes) > limits.MAX_MESSAGE_ATTRIBUTES:
+        raise InvalidParameterValue(
+            f"Number of message attributes [{len(attributes)}] exceeds the allowed maximum "
+            f"[{limits.MAX_MESSAGE_ATTRIBUTES}]."
+        )
+    size = 0
+    for name, attribute in attributes.items():
+        _check_name(name)
+        size += len(name.encode()) + len(attribute.data_type.encode()) + _value_size(name, attribute)
+    return size
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        raise InvalidParameterValue("The request must contain non-empty message attribute names.")
+    if len(name) > limits.MAX_ATTRIBUTE_NAME_LENGTH:
+        raise InvalidParameterValue(
+            f"Message (user) attribute name '{name}' is invalid. "
+            f"It must be at most {limits.MAX_ATTRIBUTE_NAME_LENGTH} characters long."
+        )
+    if _RESERVED_NAME.match(name):
+        raise InvalidParameterValue(
+            f"Message (user) attribute name '{name}' is invalid. It must not start with AWS. or Amazon."
+        )
+    if not _ATTRIBUTE_NAME.fullmatch(name):
+        raise InvalidParameterValue(
+            f"Message (user) attribute name '{name}' is invalid. It can contain letters, digits, hyphens, underscores, "
+            "and single periods that are neither first nor last."
+        )
+
+
+def _value_size(name: str, attribute: Attribute) -> int:
+    kind = _DATA_TYPE.fullmatch(attribute.data_type)
+    if kind is None or len(attribute.data_type) > limits.MAX_ATTRIBUTE_NAME_LENGTH:
+        raise InvalidParameterValue(
+            f"The type of message (user) attribute '{name}' is invalid. You must use only the following supported type "
+            "prefixes: Binary, Number, String."
+        )
+    binary = kind[1] == "Binary"
+    value = attribute.binary_value if binary else attribute.string_value
+    other = attribute.string_value if binary else attribute.binary_value
+    if other is not None:
+        raise InvalidParameterValue(
+            f"Message (user) attribute '{name}' must carry its value as {'BinaryValue' if binary else 'StringValue'} "
+            f"and nothing else, for type '{attribute.data_type}'."
+        )
+    if not value:
+        raise InvalidParameterValue(
+            f"Message (user) attribute '{name}' must contain a non-empty value of type '{kind[1]}'."
+        )
+    if isinstance(value, bytes):
+        return len(value)
+    if _FORBIDDEN.search(value):
+        raise InvalidParameterValue(f"Invalid binary character in message (user) attribute '{name}' value.")
+    if kind[1] == "Number" and not _NUMBER.fullmatch(value):
+        raise InvalidParameterValue(f"Can't cast the value of message (user) attribute '{name}' to a number.")
+    return len(value.encode())
+
+
+def _system(attributes: dict[str, Attribute] | None) -> tuple[Attribute | None, str | None]:
+    """A sender may set one system attribute: AWSTraceHeader, a string."""
+    if not attributes:
+        return None, None
+    for name, attribute in attributes.items():
+        if name != _TRACE_HEADER:
+            raise InvalidParameterValue(
+                f"Message system attribute name '{name}' is invalid. The only one that can be set is {_TRACE_HEADER}."
+            )
+        if attribute.data_type != "String" or not attribute.string_value:
+            raise InvalidParameterValue(
+                f"Message system attribute '{name}' must contain a non-empty value of type 'String'."
+            )
+    return attributes[_TRACE_HEADER], attributes_md5(attributes)

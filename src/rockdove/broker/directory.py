@@ -1,0 +1,103 @@
+"""Which queues there are: by account and name, and how long a deleted name rests."""
+
+import secrets
+from collections.abc import Iterator
+
+from rockdove.broker.queue import Queue
+from rockdove.core import attribute, limits
+from rockdove.core.arn import parse_arn
+from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.errors import InvalidAddress, QueueDeletedRecently, QueueDoesNotExist
+from rockdove.core.queue import DeletedQueue, QueueRecord
+from rockdove.store.base import Store
+
+# URLs remembered at most; clients may write one queue's URL in many ways.
+MOST_URLS = 10_000
+
+
+class Directory:
+    """The queues of this service."""
+
+    def __init__(self, store: Store, clock: Clock, region: str, cool_down: bool) -> None:
+        self._store = store
+        self._clock = clock
+        self._region = region
+        self._cool_down_us = limits.COOL_DOWN_S * SECOND_US if cool_down else 0
+        self._queues: dict[tuple[str, str], Queue] = {}
+        self._deleted: dict[tuple[str, str], int] = {}
+        self._by_url: dict[str, Queue] = {}
+
+    def load(self, records: list[QueueRecord], deleted: list[DeletedQueue]) -> None:
+        for record in records:
+            self.add(record)
+        self._deleted = {(gone.account, gone.name): gone.deleted_us for gone in deleted}
+
+    def __iter__(self) -> Iterator[Queue]:
+        return iter(list(self._queues.values()))
+
+    def add(self, record: QueueRecord) -> Queue:
+        queue = Queue(record, self._region, self._store, self._clock)
+        self._queues[queue.key] = queue
+        return queue
+
+    def remove(self, queue: Queue, now_us: int) -> None:
+        self._queues.pop(queue.key, None)
+        self._by_url = {url: known for url, known in self._by_url.items() if known is not queue}
+        self._deleted[queue.key] = now_us
+        queue.close()
+
+    def get(self, account: str, name: str) -> Queue | None:
+        return self._queues.get((account, name))
+
+    def named(self, account: str, name: str) -> Queue:
+        queue = self._queues.get((account, name))
+        if queue is None:
+            raise QueueDoesNotExist()
+        return queue
+
+    def by_url(self, url: str) -> Queue:
+        """The queue of a URL, whatever its host, or of a path ``/account/name``."""
+        queue = self._by_url.get(url)
+        if queue is None:
+            parts = url.rsplit("/", 2)
+            if len(parts) != 3:
+                raise InvalidAddress(f"The address {url} is not valid for this endpoint.")
+            queue = self.named(parts[1], parts[2])
+            if len(self._by_url) >= MOST_URLS:
+                self._by_url.clear()
+            self._by_url[url] = queue
+        return queue
+
+    def by_arn(self, arn: str) -> Queue | None:
+        key = parse_arn(arn)
+        return None if key is None else self._queues.get(key)
+
+    def of_account(self, account: str, prefix: str) -> list[Queue]:
+        names = sorted(name for owner, name in self._queues if owner == account and name.startswith(prefix))
+        return [self._queues[account, name] for name in names]
+
+    def check_rested(self, account: str, name: str, now_us: int) -> None:
+        deleted_us = self._deleted.get((account, name))
+        if deleted_us is not None and now_us - deleted_us < self._cool_down_us:
+            raise QueueDeletedRecently()
+        self._deleted.pop((account, name), None)
+
+    def rests(self, since_us: int, now_us: int) -> bool:
+        """Whether 60 seconds have not passed yet (never with the cool-down switched off)."""
+        return now_us - since_us < self._cool_down_us
+
+    def new_record(
+        self, account: str, name: str, attributes: dict[str, str], tags: dict[str, str], now_us: int
+    ) -> QueueRecord:
+        parts = int(attributes.get("RockdovePhysicalQueues", "1"))
+        return QueueRecord(
+            uid=secrets.token_hex(8),
+            account=account,
+            name=name,
+            fifo=name.endswith(".fifo"),
+            created_us=now_us,
+            modified_us=now_us,
+            physical=[self._store.new_physical() for _ in range(parts)],
+            attributes=attribute.merge({}, attributes),
+            tags=tags,
+        )

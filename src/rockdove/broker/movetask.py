@@ -1,0 +1,224 @@
+"""Message move tasks: take a dead-letter queue's messages back to where they came from, or elsewhere."""
+
+import asyncio
+import base64
+import secrets
+from functools import partial
+
+import msgspec
+
+from rockdove.broker.ask import ask
+from rockdove.broker.broker import Broker
+from rockdove.broker.deadletter import moved
+from rockdove.broker.queue import Queue
+from rockdove.core import limits
+from rockdove.core.clock import SECOND_US
+from rockdove.core.errors import (
+    Fault,
+    InvalidParameterValue,
+    ResourceNotFound,
+    UnsupportedOperation,
+)
+from rockdove.core.message import Entry
+from rockdove.core.queue import MoveTask
+from rockdove.store.base import Claimed, Counts, Physical, Want
+
+RUNNING, CANCELLING = "RUNNING", "CANCELLING"
+COMPLETED, CANCELLED, FAILED = "COMPLETED", "CANCELLED", "FAILED"
+# Messages moved at a time.
+CHUNK = 100
+# For so long a message that is being moved is hidden; if the move fails, it is there again afterwards.
+HIDDEN_US = 30 * SECOND_US
+
+
+class MoveTasks:
+    """Starts, lists and cancels tasks, and goes on with those that a restart interrupted."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._directory = broker.directory
+        self._clock = broker.clock
+        self._tasks: dict[str, MoveTask] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    def load(self, tasks: list[MoveTask]) -> None:
+        self._tasks = {task.task_id: task for task in tasks}
+        for task in tasks:
+            if task.status in (RUNNING, CANCELLING):
+                self._run(task)
+
+    async def close(self) -> None:
+        """Stop working; what is unfinished goes on after the restart."""
+        running = list(self._running.values())
+        for work in running:
+            work.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def start(self, account: str, source_arn: str, destination_arn: str | None, rate: int | None) -> str:
+        source = self._queue(source_arn, "source")
+        if rate is not None and not 1 <= rate <= limits.MAX_MOVE_RATE:
+            raise InvalidParameterValue(
+                f"Value {rate} for parameter MaxNumberOfMessagesPerSecond is invalid. "
+                f"Reason: Must be between 1 and {limits.MAX_MOVE_RATE}, if provided."
+            )
+        if not self._is_dead_letter_queue(source):
+            raise InvalidParameterValue("Source queue must be configured as a Dead Letter Queue.")
+        if destination_arn is not None:
+            destination = self._queue(destination_arn, "destination")
+            if destination is source:
+                raise InvalidParameterValue("Source queue and destination queue cannot be the same.")
+            if destination.fifo != source.fifo:
+                raise InvalidParameterValue("Source queue and destination queue must be of the same type.")
+        active = (task for task in self._tasks.values() if task.status in (RUNNING, CANCELLING))
+        if any(task.source_arn == source.arn for task in active):
+            raise UnsupportedOperation(
+                "There is already a task running. Only one active task is allowed for a source queue arn at a given time."
+            )
+        counts: Counts = await ask(partial(self._broker.count, source))
+        task = MoveTask(
+            task_id=secrets.token_hex(16),
+            account=account,
+            source_arn=source.arn,
+            destination_arn=destination_arn,
+            max_per_second=rate,
+            status=RUNNING,
+            started_us=self._clock.now_us(),
+            to_move=counts.total,
+        )
+        await self._put(task)
+        self._tasks[task.task_id] = task
+        self._run(task)
+        return handle(task)
+
+    async def cancel(self, task_handle: str) -> int:
+        """How many messages were moved before."""
+        task = self._tasks.get(_task_id(task_handle))
+        if task is None:
+            raise ResourceNotFound("Task does not exist.")
+        if task.status != RUNNING:
+            raise UnsupportedOperation("Only active tasks can be cancelled.")
+        task.status = CANCELLING
+        await self._put(task)
+        return task.moved
+
+    def newest(self, source_arn: str, limit: int | None) -> list[MoveTask]:
+        """The newest tasks of a source queue."""
+        if limit is not None and not 1 <= limit <= limits.MAX_LISTED_MOVE_TASKS:
+            raise InvalidParameterValue(
+                f"Value {limit} for parameter MaxResults is invalid. "
+                f"Reason: Must be between 1 and {limits.MAX_LISTED_MOVE_TASKS}, if provided."
+            )
+        source = self._queue(source_arn, "source")
+        tasks = [task for task in self._tasks.values() if task.source_arn == source.arn]
+        tasks.sort(key=lambda task: -task.started_us)
+        return tasks[: limit or 1]
+
+    def _queue(self, arn: str, what: str) -> Queue:
+        queue = self._directory.by_arn(arn)
+        if queue is None:
+            raise ResourceNotFound(
+                f"The resource that you specified for the {what.capitalize()}Arn parameter doesn't exist."
+            )
+        return queue
+
+    def _is_dead_letter_queue(self, queue: Queue) -> bool:
+        return any(
+            source.settings.redrive is not None and source.settings.redrive.target == queue.key
+            for source in self._directory
+        )
+
+    async def _put(self, task: MoveTask) -> None:
+        await ask(partial(self._broker.store.put_task, task))
+
+    def _run(self, task: MoveTask) -> None:
+        work = asyncio.get_running_loop().create_task(self._work(task))
+        self._running[task.task_id] = work
+        work.add_done_callback(lambda _: self._running.pop(task.task_id, None))
+
+    async def _work(self, task: MoveTask) -> None:
+        try:
+            await self._move_all(task)
+            task.status = CANCELLED if task.status == CANCELLING else COMPLETED
+        except Fault as fault:
+            task.status, task.failure = FAILED, fault.message
+        await self._put(task)
+
+    async def _move_all(self, task: MoveTask) -> None:
+        pace = Pace(task.max_per_second)
+        while task.status == RUNNING:
+            source = self._queue(task.source_arn, "source")
+            number = 0
+            for physical in source.physical:
+                number += await self._move_some(task, source, physical, pace.next_chunk)
+            if not number:
+                return
+            task.moved += number
+            await self._put(task)
+            await asyncio.sleep(pace.pause_s(number))
+
+    async def _move_some(self, task: MoveTask, source: Queue, physical: Physical, limit: int) -> int:
+        oldest_us = self._clock.now_us() - source.settings.retention_us
+        claimed: Claimed = await ask(
+            partial(physical.claim, Want(limit=limit, timeout_us=HIDDEN_US, sent_after_us=oldest_us))
+        )
+        by_target: dict[tuple[str, str], list[Entry]] = {}
+        targets: dict[tuple[str, str], Queue] = {}
+        try:
+            for entry in claimed.entries:
+                target = self._destination(task, entry)
+                targets[target.key] = target
+                by_target.setdefault(target.key, []).append(entry)
+        except ResourceNotFound:
+            await ask(partial(physical.release, claimed.entries))
+            raise
+        number = 0
+        for key, entries in by_target.items():
+            number += await self._transfer(physical, entries, targets[key])
+        return number
+
+    async def _transfer(self, physical: Physical, entries: list[Entry], target: Queue) -> int:
+        now = self._clock.now_us()
+        drafts = [moved(entry, target, now) for entry in entries]
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._broker.transfer(physical, entries, target, drafts, done.set_result)
+        return await done
+
+    def _destination(self, task: MoveTask, entry: Entry) -> Queue:
+        arn = task.destination_arn
+        if arn is None:
+            extra = entry.message.extra
+            arn = extra.dead_letter_source if extra is not None else None
+            if arn is None:
+                raise ResourceNotFound("CouldNotDetermineMessageSource")
+        queue = self._directory.by_arn(arn)
+        if queue is None:
+            raise ResourceNotFound("AWS.SimpleQueueService.NonExistentQueue")
+        return queue
+
+
+class Pace:
+    """Keeps a task at its rate."""
+
+    def __init__(self, per_second: int | None) -> None:
+        self._per_second = per_second
+        self.next_chunk = min(CHUNK, per_second) if per_second else CHUNK
+
+    def pause_s(self, number: int) -> float:
+        return number / self._per_second if self._per_second else 0
+
+
+class _Handle(msgspec.Struct, rename="camel"):
+    task_id: str
+    source_arn: str
+
+
+def handle(task: MoveTask) -> str:
+    """A task's handle names the task and its source."""
+    return base64.b64encode(msgspec.json.encode(_Handle(task.task_id, task.source_arn))).decode()
+
+
+def _task_id(task_handle: str) -> str:
+    try:
+        return msgspec.json.decode(base64.b64decode(task_handle, validate=True), type=_Handle).task_id
+    except (ValueError, RecursionError):
+        raise InvalidParameterValue("Value for parameter TaskHandle is invalid.") from None

@@ -1,0 +1,115 @@
+"""A logical queue at work: its settings, its physical queues, and the receives that wait for a message."""
+
+import asyncio
+import zlib
+from collections import OrderedDict
+from typing import Protocol
+
+from rockdove.core import attribute
+from rockdove.core.arn import queue_arn
+from rockdove.core.attribute import Settings
+from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.queue import QueueRecord
+from rockdove.store.base import Physical, Store
+
+
+class Waiter(Protocol):
+    """A receive that waits for a message."""
+
+    def wake(self) -> None:
+        """Try again."""
+
+
+class Queue:
+    """One logical queue over one or more physical ones. The truth is in the store; this is a cache of it."""
+
+    def __init__(self, record: QueueRecord, region: str, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._region = region
+        self.uid = bytes.fromhex(record.uid)
+        self.fifo = record.fifo
+        self.key = (record.account, record.name)
+        self.arn = queue_arn(region, record.account, record.name)
+        # False once the queue is deleted, for those who still hold it.
+        self.alive = True
+        # The longest waiting first.
+        self.waiters: OrderedDict[Waiter, None] = OrderedDict()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_us = 0
+        self._next_send = 0
+        self._next_receive = 0
+        self.update(record)
+
+    def update(self, record: QueueRecord) -> None:
+        self.record = record
+        self.settings: Settings = attribute.settings(record.attributes, record.fifo)
+        self.physical: list[Physical] = [self._store.physical(record, part) for part in record.physical]
+        self._by_number = {part.number: physical for part, physical in zip(record.physical, self.physical, strict=True)}
+
+    def by_number(self, number: int) -> Physical | None:
+        return self._by_number.get(number)
+
+    def route(self, group: str | None) -> Physical:
+        """Where a message goes: its group's place in a FIFO queue, else round-robin."""
+        size = len(self.physical)
+        if size == 1:
+            return self.physical[0]
+        if self.fifo:
+            return self.physical[zlib.crc32((group or "").encode()) % size]
+        self._next_send = (self._next_send + 1) % size
+        return self.physical[self._next_send]
+
+    # The dequeue policy's view.
+
+    @property
+    def size(self) -> int:
+        return len(self.physical)
+
+    @property
+    def turn(self) -> int:
+        return self._next_receive
+
+    def may_have_visible(self, index: int) -> bool:
+        return self.physical[index].may_have_visible(self._clock.now_us())
+
+    def next_visible_us(self) -> int | None:
+        """When something that is now invisible becomes visible, as far as is known without I/O."""
+        now = self._clock.now_us()
+        times = [t for physical in self.physical if (t := physical.next_visible_us()) is not None and t > now]
+        return min(times, default=None)
+
+    def take_turn(self) -> None:
+        self._next_receive = (self._next_receive + 1) % len(self.physical)
+
+    # Waiting receives.
+
+    def wake(self, number: int) -> None:
+        """So many messages may have become visible: let as many waiting receives try, the longest waiting first."""
+        while number > 0 and self.waiters:
+            number -= 1
+            waiter, _ = self.waiters.popitem(last=False)
+            waiter.wake()
+
+    def expect(self, visible_us: int) -> None:
+        """A message becomes visible then: if receives are waiting, wake one at that moment."""
+        if not self.waiters:
+            return
+        if self._alarm is not None:
+            if self._alarm_us <= visible_us:
+                return
+            self._alarm.cancel()
+        self._alarm_us = visible_us
+        delay_s = max(visible_us - self._clock.now_us(), 0) / SECOND_US
+        self._alarm = asyncio.get_running_loop().call_later(delay_s, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self.wake(1)
+
+    def close(self) -> None:
+        """The queue is gone: whoever waits for it is told."""
+        self.alive = False
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self.wake(len(self.waiters))

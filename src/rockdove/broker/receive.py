@@ -1,0 +1,213 @@
+"""One receive: visits to physical queues by a policy, dead letters, and waiting for a message."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
+
+from rockdove.broker.queue import Queue
+from rockdove.core.dequeue import Policy, Wake
+from rockdove.core.errors import Fault, OverLimit, QueueDoesNotExist, ServiceUnavailable, StoreError
+from rockdove.core.message import Entry
+from rockdove.store.base import Claimed, Counts, Physical, Want
+
+if TYPE_CHECKING:
+    from rockdove.broker.broker import Broker
+
+
+class Delivery(Struct, gc=False):
+    """A claimed entry, and where it came from."""
+
+    physical: Physical
+    entry: Entry
+
+
+Reply: TypeAlias = Callable[[list[Delivery] | Fault], bool]
+
+
+class Receive:
+    """A receive in progress. `reply` gets what was found; False from it means that the client has gone."""
+
+    __slots__ = (
+        "_attempt",
+        "_broker",
+        "_deadline",
+        "_done",
+        "_found",
+        "_limit",
+        "_next_us",
+        "_policy",
+        "_queue",
+        "_reply",
+        "_timeout_us",
+        "_timer",
+        "_visits",
+        "_wait_s",
+        "_woken",
+    )
+
+    def __init__(
+        self,
+        broker: "Broker",
+        queue: Queue,
+        limit: int,
+        timeout_us: int,
+        wait_s: int,
+        attempt: str | None,
+        reply: Reply,
+        policy: Policy = Wake(),  # noqa: B008
+    ) -> None:
+        self._broker = broker
+        self._queue = queue
+        self._limit = limit
+        self._timeout_us = timeout_us
+        self._wait_s = wait_s
+        self._attempt = attempt
+        self._reply = reply
+        self._policy = policy
+        self._found: list[Delivery] = []
+        self._next_us: int | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._done = False
+        self._woken = False
+        self._visits: Iterator[int] = iter(())
+
+    def start(self) -> None:
+        queue = self._queue
+        queue.take_turn()
+        if not queue.fifo and sum(p.in_flight_at_most() for p in queue.physical) >= self._broker.max_in_flight:
+            self._count_in_flight()
+        else:
+            self._try()
+
+    def cancel(self) -> None:
+        """The client has gone. What is claimed for it already goes back when the claim has landed."""
+        self._queue.waiters.pop(self, None)
+        self._end()
+
+    def _end(self) -> None:
+        self._done = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _count_in_flight(self) -> None:
+        """The cheap bound is reached: ask for the exact number before refusing."""
+
+        def counted(counts: Counts | Fault) -> None:
+            if isinstance(counts, Counts) and counts.in_flight >= self._broker.max_in_flight:
+                self._answer(OverLimit("Too many messages in flight."))
+            else:
+                self._try()
+
+        self._broker.count(self._queue, counted)
+
+    def wake(self) -> None:
+        self._woken = True
+        self._try()
+
+    def _try(self) -> None:
+        if not self._queue.alive:
+            self._answer(QueueDoesNotExist())
+            return
+        self._next_us = None
+        self._visits = self._policy.visits(self._queue)
+        self._visit()
+
+    def _visit(self) -> None:
+        """Visit the next physical queue, unless there is enough."""
+        if len(self._found) < self._limit:
+            for index in self._visits:
+                physical = self._queue.physical[index]
+                physical.claim(self._want(), partial(self._visited, physical))
+                return
+        self._finish()
+
+    def _want(self) -> Want:
+        queue, settings = self._queue, self._queue.settings
+        target = self._broker.dead_letter_target(queue)
+        return Want(
+            limit=self._limit - len(self._found),
+            timeout_us=self._timeout_us,
+            spread=settings.spread,
+            max_receives=settings.redrive.max_receives if target is not None and settings.redrive else 0,
+            sent_after_us=self._broker.clock.now_us() - settings.retention_us,
+            attempt=self._attempt,
+        )
+
+    def _visited(self, physical: Physical, claimed: Claimed | StoreError) -> None:
+        if isinstance(claimed, StoreError):
+            if self._found:
+                self._finish()
+            else:
+                self._answer(ServiceUnavailable())
+            return
+        for entry in claimed.entries:
+            self._found.append(Delivery(physical, entry))
+        if claimed.next_us is not None:
+            self._next_us = min(claimed.next_us, self._next_us or claimed.next_us)
+        if claimed.dead:
+            self._broker.bury(self._queue, physical, claimed.dead, self._buried)
+        else:
+            self._visit()
+
+    def _buried(self) -> None:
+        """What was dead is out of the way; what stood behind it may be visible now."""
+        if self._found:
+            self._visit()
+        else:
+            self._try()
+
+    def _finish(self) -> None:
+        if self._found:
+            self._deliver()
+        elif self._wait_s > 0 and not self._done and self._queue.alive:
+            self._wait()
+        else:
+            self._answer([])
+
+    def _deliver(self) -> None:
+        found, self._found = self._found, []
+        queue = self._queue
+        for delivery in found:
+            queue.expect(delivery.entry.visible_us)
+        if self._done or not self._reply(found):
+            self._broker.give_back(queue, found)
+        self._end()
+        self._pass_on()
+
+    def _answer(self, outcome: list[Delivery] | Fault) -> None:
+        if not self._done:
+            self._end()
+            self._reply(outcome)
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        """Who was woken and does not wait again lets the next in line look: one wake-up may stand for many messages."""
+        if self._woken:
+            self._woken = False
+            self._queue.wake(1)
+
+    def _wait(self) -> None:
+        queue = self._queue
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._wait_s, self.give_up)
+        queue.waiters[self] = None
+        if self._woken:
+            # Woken for nothing: it keeps its place at the front.
+            self._woken = False
+            queue.waiters.move_to_end(self, last=False)
+        known = [t for t in (self._next_us, queue.next_visible_us()) if t is not None]
+        if known:
+            queue.expect(min(known))
+
+    def give_up(self) -> None:
+        """The waiting time is over, or the service stops."""
+        if self in self._queue.waiters:
+            del self._queue.waiters[self]
+            self._answer([])
+        else:
+            # A claim is under way: its outcome decides.
+            self._wait_s = 0

@@ -1,0 +1,70 @@
+"""Expires messages: what is older than its queue's retention period is removed, asked for or not."""
+
+import asyncio
+from functools import partial
+from weakref import WeakKeyDictionary
+
+from rockdove.broker.ask import ask
+from rockdove.broker.directory import Directory
+from rockdove.broker.queue import Queue
+from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.errors import ServiceUnavailable
+
+# Seconds between two looks at the queues. A receive never gives an expired message, swept or not.
+ROUND_S = 5.0
+# A queue is swept this often within its retention period, but not more rarely than so many seconds.
+SWEEPS = 20
+RAREST_S = 60
+
+
+class Retention:
+    """Goes round the queues and removes what is too old, a bounded number at a time."""
+
+    def __init__(self, directory: Directory, clock: Clock) -> None:
+        self._directory = directory
+        self._clock = clock
+        self._task: asyncio.Task[None] | None = None
+        # When each queue was swept last.
+        self._swept: WeakKeyDictionary[Queue, int] = WeakKeyDictionary()
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(ROUND_S)
+            await self.sweep(everything=False)
+
+    async def sweep(self, everything: bool = True) -> int:
+        """One round over all queues, or over those whose turn it is; how many messages it removed."""
+        number = 0
+        for queue in self._directory:
+            if not (everything or self._is_due(queue)):
+                continue
+            try:
+                number += await self._sweep_queue(queue)
+            except ServiceUnavailable:
+                # The store has a fault of its own to tell; the next round tries again.
+                return number
+        return number
+
+    def _is_due(self, queue: Queue) -> bool:
+        now = self._clock.now_us()
+        if now - self._swept.get(queue, 0) < min(queue.settings.retention_us // SWEEPS, RAREST_S * SECOND_US):
+            return False
+        self._swept[queue] = now
+        return True
+
+    async def _sweep_queue(self, queue: Queue) -> int:
+        number = 0
+        for physical in queue.physical:
+            if physical.next_visible_us() is None:
+                continue
+            while removed := await ask(partial(physical.expire, self._clock.now_us() - queue.settings.retention_us)):
+                number += removed
+        return number

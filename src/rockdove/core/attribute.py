@@ -1,0 +1,308 @@
+"""Queue attributes: which there are, what they may be, and what they mean to the broker."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from rockdove.core import limits, policy
+from rockdove.core.arn import parse_arn
+from rockdove.core.clock import SECOND_US
+from rockdove.core.errors import InvalidAttributeName, InvalidAttributeValue, InvalidParameterValue
+
+Check = Callable[[str, str], None]
+
+
+def _invalid(name: str) -> InvalidAttributeValue:
+    return InvalidAttributeValue(f"Invalid value for the parameter {name}.")
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+def _integer(low: int, high: int) -> Check:
+    def check(name: str, value: str) -> None:
+        if not _INTEGER.fullmatch(value) or not low <= int(value) <= high:
+            raise _invalid(name)
+
+    return check
+
+
+def _choice(*values: str) -> Check:
+    def check(name: str, value: str) -> None:
+        if value not in values:
+            raise _invalid(name)
+
+    return check
+
+
+def _text(longest: int) -> Check:
+    def check(name: str, value: str) -> None:
+        if len(value) > longest:
+            raise _invalid(name)
+
+    return check
+
+
+def _policy(name: str, value: str) -> None:
+    if value:
+        policy.check(value)
+
+
+def _document(name: str, value: str) -> dict[str, Any]:
+    try:
+        document = msgspec.json.decode(value)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise InvalidParameterValue(
+            f"Value {value} for parameter {name} is invalid. Reason: Redrive policy is not a valid JSON map."
+        )
+    return document
+
+
+class Redrive(Struct, frozen=True):
+    """A RedrivePolicy: after so many receives, off to that queue."""
+
+    target: tuple[str, str]
+    target_arn: str
+    max_receives: int
+
+
+def redrive(value: str) -> Redrive:
+    """Read a RedrivePolicy."""
+    document = _document("RedrivePolicy", value)
+    for member in ("deadLetterTargetArn", "maxReceiveCount"):
+        if member not in document:
+            raise InvalidParameterValue(
+                f"Value {value} for parameter RedrivePolicy is invalid. "
+                f"Reason: Redrive policy does not contain mandatory attribute: {member}."
+            )
+    unknown = document.keys() - {"deadLetterTargetArn", "maxReceiveCount"}
+    if unknown:
+        raise InvalidParameterValue(
+            f"Value {value} for parameter RedrivePolicy is invalid. "
+            f"Reason: Only following attributes are supported: [deadLetterTargetArn, maxReceiveCount]."
+        )
+    arn, count = document["deadLetterTargetArn"], str(document["maxReceiveCount"])
+    target = parse_arn(arn) if isinstance(arn, str) else None
+    if target is None:
+        raise InvalidParameterValue(
+            f"Value {value} for parameter RedrivePolicy is invalid. Reason: Invalid value for deadLetterTargetArn."
+        )
+    if not re.fullmatch("[0-9]{1,9}", count) or not 1 <= int(count) <= limits.MAX_RECEIVE_COUNT:
+        raise InvalidParameterValue(
+            f"Value {value} for parameter RedrivePolicy is invalid. Reason: Invalid value for maxReceiveCount: "
+            f"{count}, valid values are from 1 to {limits.MAX_RECEIVE_COUNT} both inclusive."
+        )
+    return Redrive(target, arn, int(count))
+
+
+class RedriveAllow(Struct, frozen=True):
+    """A RedriveAllowPolicy: who may use this queue for its dead letters."""
+
+    permission: str
+    sources: tuple[tuple[str, str], ...] = ()
+
+    def allows(self, source: tuple[str, str]) -> bool:
+        return self.permission == "allowAll" or (self.permission == "byQueue" and source in self.sources)
+
+
+def redrive_allow(value: str) -> RedriveAllow:
+    """Read a RedriveAllowPolicy."""
+    name = "RedriveAllowPolicy"
+    document = _document(name, value)
+    permission, arns = document.get("redrivePermission"), document.get("sourceQueueArns")
+    if not document.keys() <= {"redrivePermission", "sourceQueueArns"} or permission not in (
+        "allowAll",
+        "denyAll",
+        "byQueue",
+    ):
+        raise _invalid_redrive_allow(value, "redrivePermission must be one of allowAll, denyAll and byQueue.")
+    if (permission == "byQueue") != (arns is not None):
+        raise _invalid_redrive_allow(
+            value, "sourceQueueArns goes with redrivePermission byQueue, and must then be there."
+        )
+    if arns is None:
+        return RedriveAllow(permission)
+    if not isinstance(arns, list) or not 1 <= len(arns) <= limits.MAX_REDRIVE_SOURCES:
+        raise _invalid_redrive_allow(value, f"sourceQueueArns must have 1 to {limits.MAX_REDRIVE_SOURCES} entries.")
+    sources = [parse_arn(arn) if isinstance(arn, str) else None for arn in arns]
+    if None in sources:
+        raise _invalid_redrive_allow(value, "sourceQueueArns must hold ARNs of queues.")
+    return RedriveAllow(permission, tuple(source for source in sources if source))
+
+
+def _invalid_redrive_allow(value: str, reason: str) -> InvalidParameterValue:
+    return InvalidParameterValue(f"Value {value} for parameter RedriveAllowPolicy is invalid. Reason: {reason}")
+
+
+def _redrive(name: str, value: str) -> None:
+    if value:
+        redrive(value)
+
+
+def _redrive_allow(name: str, value: str) -> None:
+    if value:
+        redrive_allow(value)
+
+
+def _order_hint(name: str, value: str) -> None:
+    if value not in ("none", "auto"):
+        _integer(1, limits.MAX_ORDER_HINT)(name, value)
+
+
+_BOOLEAN = _choice("true", "false")
+
+# What can be set on any queue.
+_SETTABLE: dict[str, Check] = {
+    "DelaySeconds": _integer(0, limits.MAX_DELAY_S),
+    "MaximumMessageSize": _integer(limits.MIN_MESSAGE_SIZE_BYTES, limits.MAX_MESSAGE_BYTES),
+    "MessageRetentionPeriod": _integer(limits.MIN_RETENTION_S, limits.MAX_RETENTION_S),
+    "Policy": _policy,
+    "ReceiveMessageWaitTimeSeconds": _integer(0, limits.MAX_WAIT_S),
+    "VisibilityTimeout": _integer(0, limits.MAX_VISIBILITY_TIMEOUT_S),
+    "RedrivePolicy": _redrive,
+    "RedriveAllowPolicy": _redrive_allow,
+    "KmsMasterKeyId": _text(2048),
+    "KmsDataKeyReusePeriodSeconds": _integer(60, 86_400),
+    "SqsManagedSseEnabled": _BOOLEAN,
+    "RockdoveOrderHint": _order_hint,
+}
+_FIFO_SETTABLE: dict[str, Check] = {
+    "ContentBasedDeduplication": _BOOLEAN,
+    "DeduplicationScope": _choice("messageGroup", "queue"),
+    "FifoThroughputLimit": _choice("perQueue", "perMessageGroupId"),
+}
+# What can be chosen only when a queue is created.
+_CREATABLE: dict[str, Check] = {"RockdovePhysicalQueues": _integer(1, limits.MAX_PHYSICAL_QUEUES)}
+# The service's word, not the user's.
+COUNTED = frozenset(
+    ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed")
+)
+_TOLD = (*COUNTED, "CreatedTimestamp", "LastModifiedTimestamp", "QueueArn")
+# An empty value takes these away.
+_REMOVABLE = ("Policy", "RedrivePolicy", "RedriveAllowPolicy", "KmsMasterKeyId")
+
+_DEFAULTS = {
+    "VisibilityTimeout": "30",
+    "MaximumMessageSize": str(limits.MAX_MESSAGE_BYTES),
+    "MessageRetentionPeriod": "345600",
+    "DelaySeconds": "0",
+    "ReceiveMessageWaitTimeSeconds": "0",
+    "SqsManagedSseEnabled": "true",
+}
+_FIFO_DEFAULTS = {
+    "FifoQueue": "true",
+    "ContentBasedDeduplication": "false",
+    "DeduplicationScope": "queue",
+    "FifoThroughputLimit": "perQueue",
+}
+# Ours have defaults too, but appear under All only once set.
+_OWN_DEFAULTS = {"RockdoveOrderHint": "1", "RockdovePhysicalQueues": "1"}
+_KNOWN = frozenset(("All", *_TOLD, *_SETTABLE, *_FIFO_SETTABLE, *_CREATABLE, "FifoQueue"))
+
+
+def check(changes: Mapping[str, str], fifo: bool, creating: bool) -> None:
+    """Refuse names that cannot be set on such a queue, and values outside their range."""
+    checks = _SETTABLE | (_FIFO_SETTABLE if fifo else {}) | (_CREATABLE if creating else {})
+    for name, value in changes.items():
+        if name == "FifoQueue" and creating and fifo:
+            _choice("true")(name, value)
+            continue
+        if name not in checks:
+            raise InvalidAttributeName(f"Unknown Attribute {name}.")
+        if not (value == "" and name in _REMOVABLE):
+            checks[name](name, value)
+    if fifo and changes.get("RockdoveOrderHint", "1") != "1":
+        raise _invalid("RockdoveOrderHint")
+
+
+def check_together(attributes: Mapping[str, str]) -> None:
+    """Refuse attributes that do not go together."""
+    per_group = attributes.get("FifoThroughputLimit") == "perMessageGroupId"
+    if per_group and attributes.get("DeduplicationScope") != "messageGroup":
+        raise InvalidAttributeValue(
+            "The perMessageGroupId value of FifoThroughputLimit is allowed only when the value of DeduplicationScope is "
+            "messageGroup."
+        )
+
+
+def merge(attributes: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
+    """Attributes with changes applied; an empty value takes away what can be taken away."""
+    merged = {**attributes, **changes}
+    if "KmsMasterKeyId" in changes and changes["KmsMasterKeyId"] and "SqsManagedSseEnabled" not in changes:
+        merged["SqsManagedSseEnabled"] = "false"
+    elif changes.get("SqsManagedSseEnabled") == "true" and "KmsMasterKeyId" not in changes:
+        merged.pop("KmsMasterKeyId", None)
+    return {name: value for name, value in merged.items() if value != "" or name not in _REMOVABLE}
+
+
+def effective(attributes: Mapping[str, str], fifo: bool) -> dict[str, str]:
+    """What was set, and the defaults that SQS returns for what was not."""
+    return {**_DEFAULTS, **(_FIFO_DEFAULTS if fifo else {}), **attributes}
+
+
+def differing(wanted: Mapping[str, str], attributes: Mapping[str, str], fifo: bool) -> str | None:
+    """The first attribute that a queue has another value for than is wanted."""
+    have = {**_OWN_DEFAULTS, **effective(attributes, fifo)}
+    for name, value in wanted.items():
+        if have.get(name, "") != value and _canonical(name, have.get(name, "")) != _canonical(name, value):
+            return name
+    return None
+
+
+def _canonical(name: str, value: str) -> Any:
+    if name in ("Policy", "RedrivePolicy", "RedriveAllowPolicy") and value:
+        document = msgspec.json.decode(value)
+        if isinstance(document, dict) and "maxReceiveCount" in document:
+            document["maxReceiveCount"] = str(document["maxReceiveCount"])
+        return document
+    return int(value) if _INTEGER.fullmatch(value) else value
+
+
+def selected(names: list[str], attributes: Mapping[str, str], fifo: bool, told: Mapping[str, str]) -> dict[str, str]:
+    """What GetQueueAttributes returns for these names."""
+    for name in names:
+        if name not in _KNOWN:
+            raise InvalidAttributeName(f"Unknown Attribute {name}.")
+    everything = {**told, **effective(attributes, fifo)}
+    if "All" in names:
+        return everything
+    everything = {**_OWN_DEFAULTS, **everything}
+    return {name: everything[name] for name in names if name in everything}
+
+
+class Settings(Struct, frozen=True):
+    """The attributes of a queue that the broker acts on, as numbers."""
+
+    visibility_timeout_us: int
+    delay_us: int
+    wait_s: int
+    retention_us: int
+    max_message_bytes: int
+    spread: int
+    content_deduplication: bool
+    deduplicate_by_group: bool
+    redrive: Redrive | None
+    redrive_allow: RedriveAllow | None
+
+
+def settings(attributes: Mapping[str, str], fifo: bool) -> Settings:
+    have = effective(attributes, fifo)
+    hint = attributes.get("RockdoveOrderHint", "1")
+    return Settings(
+        visibility_timeout_us=int(have["VisibilityTimeout"]) * SECOND_US,
+        delay_us=int(have["DelaySeconds"]) * SECOND_US,
+        wait_s=int(have["ReceiveMessageWaitTimeSeconds"]),
+        retention_us=int(have["MessageRetentionPeriod"]) * SECOND_US,
+        max_message_bytes=int(have["MaximumMessageSize"]),
+        # "auto" is for stores in which receivers can race for one message; ours decide one after another.
+        spread={"none": 0, "auto": 1}[hint] if hint in ("none", "auto") else int(hint),
+        content_deduplication=have.get("ContentBasedDeduplication") == "true",
+        deduplicate_by_group=have.get("DeduplicationScope") == "messageGroup",
+        redrive=redrive(have["RedrivePolicy"]) if have.get("RedrivePolicy") else None,
+        redrive_allow=redrive_allow(have["RedriveAllowPolicy"]) if have.get("RedriveAllowPolicy") else None,
+    )

@@ -1,0 +1,140 @@
+"""Access policies of queues: their form, and the statements that AddPermission writes."""
+
+import re
+from typing import Any
+
+import msgspec
+
+from rockdove.core.errors import InvalidAttributeValue, InvalidParameterValue, OverLimit
+
+MAX_STATEMENTS = 20
+MAX_ACTIONS = 7
+# What AddPermission takes, besides "*".
+GRANTABLE = frozenset(
+    (
+        "SendMessage",
+        "ReceiveMessage",
+        "DeleteMessage",
+        "ChangeMessageVisibility",
+        "GetQueueAttributes",
+        "GetQueueUrl",
+        "ListDeadLetterSourceQueues",
+        "PurgeQueue",
+    )
+)
+_VERSIONS = ("2008-10-17", "2012-10-17")
+_STATEMENT = frozenset(
+    (
+        "Sid",
+        "Effect",
+        "Principal",
+        "NotPrincipal",
+        "Action",
+        "NotAction",
+        "Resource",
+        "NotResource",
+        "Condition",
+    )
+)
+_LABEL = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_ACCOUNT = re.compile(r"[0-9]{12}")
+
+
+def check(text: str) -> None:
+    """Refuse what is not a policy."""
+    try:
+        policy = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        raise InvalidAttributeValue("Invalid value for the parameter Policy.") from None
+    if not _is_policy(policy):
+        raise InvalidAttributeValue("Invalid value for the parameter Policy.")
+
+
+def _is_policy(policy: Any) -> bool:
+    if not isinstance(policy, dict) or not policy.keys() <= {"Version", "Id", "Statement"}:
+        return False
+    if policy.get("Version", _VERSIONS[0]) not in _VERSIONS or not isinstance(policy.get("Id", ""), str):
+        return False
+    statements = policy.get("Statement")
+    if isinstance(statements, dict):
+        statements = [statements]
+    return isinstance(statements, list) and bool(statements) and all(map(_is_statement, statements))
+
+
+def _is_statement(statement: Any) -> bool:
+    return (
+        isinstance(statement, dict)
+        and statement.keys() <= _STATEMENT
+        and statement.get("Effect") in ("Allow", "Deny")
+        and ("Principal" in statement) != ("NotPrincipal" in statement)
+        and ("Action" in statement) != ("NotAction" in statement)
+        and isinstance(statement.get("Condition", {}), dict)
+    )
+
+
+def grant(text: str | None, queue_arn: str, label: str, accounts: list[str], actions: list[str]) -> str:
+    """The policy with one statement more, as AddPermission writes it."""
+    _check_grant(label, accounts, actions)
+    policy = _read(text, queue_arn)
+    if any(statement.get("Sid") == label for statement in policy["Statement"]):
+        raise InvalidParameterValue(f"Value {label} for parameter Label is invalid. Reason: Already exists.")
+    if len(policy["Statement"]) >= MAX_STATEMENTS:
+        raise OverLimit(f"{len(policy['Statement']) + 1} statements were found, maximum allowed is {MAX_STATEMENTS}.")
+    principals = [f"arn:aws:iam::{granted}:root" for granted in accounts]
+    names = [f"SQS:{action}" for action in actions]
+    policy["Statement"].append(
+        {
+            "Sid": label,
+            "Effect": "Allow",
+            "Principal": {"AWS": principals[0] if len(principals) == 1 else principals},
+            "Action": names[0] if len(names) == 1 else names,
+            "Resource": queue_arn,
+        }
+    )
+    return msgspec.json.encode(policy).decode()
+
+
+def revoke(text: str | None, queue_arn: str, label: str) -> str | None:
+    """The policy without the statement of that label; None if nothing is left."""
+    policy = _read(text, queue_arn)
+    left = [statement for statement in policy["Statement"] if statement.get("Sid") != label]
+    if len(left) == len(policy["Statement"]):
+        raise InvalidParameterValue(
+            f"Value {label} for parameter Label is invalid. Reason: can't find label on existing policy."
+        )
+    policy["Statement"] = left
+    return msgspec.json.encode(policy).decode() if left else None
+
+
+def _read(text: str | None, queue_arn: str) -> dict[str, Any]:
+    if text is None:
+        return {"Version": _VERSIONS[0], "Id": f"{queue_arn}/SQSDefaultPolicy", "Statement": []}
+    policy: dict[str, Any] = msgspec.json.decode(text)
+    if isinstance(policy["Statement"], dict):
+        policy["Statement"] = [policy["Statement"]]
+    return policy
+
+
+def _check_grant(label: str, accounts: list[str], actions: list[str]) -> None:
+    if not _LABEL.fullmatch(label):
+        raise InvalidParameterValue(
+            f"Value {label} for parameter Label is invalid. Reason: Can only include alphanumeric characters, "
+            "hyphens, or underscores. 1 to 80 in length."
+        )
+    for account in accounts:
+        if not _ACCOUNT.fullmatch(account):
+            raise InvalidParameterValue(
+                f"Value {account} for parameter PrincipalId is invalid. Reason: Unable to verify."
+            )
+    if not accounts:
+        raise InvalidParameterValue("Value [] for parameter PrincipalId is invalid. Reason: Unable to verify.")
+    for action in actions:
+        if action != "*" and action not in GRANTABLE:
+            raise InvalidParameterValue(
+                f"Value SQS:{action} for parameter ActionName is invalid. "
+                "Reason: Only the queue owner is allowed to invoke this action."
+            )
+    if not actions:
+        raise InvalidParameterValue("Value [] for parameter ActionName is invalid. Reason: Must not be empty.")
+    if len(actions) > MAX_ACTIONS:
+        raise OverLimit(f"{len(actions)} Actions were found, maximum allowed is {MAX_ACTIONS}.")

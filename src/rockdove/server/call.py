@@ -1,0 +1,35 @@
+"""One request on its way through the service: who asks, over which protocol, and where the answer goes."""
+
+from typing import Protocol
+
+from rockdove.core.errors import Fault
+from rockdove.wire.shape import Result
+
+
+class Waiting(Protocol):
+    """A receive that waits for a message."""
+
+    def cancel(self) -> None:
+        """Nobody wants it any more."""
+
+    def give_up(self) -> None:
+        """Answer now with what there is."""
+
+
+class Call(Protocol):
+    """What an operation needs of the request's connection."""
+
+    # The account that asks.
+    account: str
+    # Set by an operation that may wait for long: cancelled if the client goes away.
+    waiting: Waiting | None
+
+    def base_url(self) -> str:
+        """``scheme://host`` as the client sees this service."""
+
+    def answer(self, result: Result | None) -> None: ...
+
+    def fail(self, fault: Fault) -> None: ...
+
+    def is_gone(self) -> bool:
+        """Whether the client has hung up."""

@@ -1,0 +1,312 @@
+"""The HTTP/1.1 front: one object for each connection, one request at a time on it, no framework in between."""
+
+import asyncio
+import select
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+from urllib.parse import unquote
+
+import httptools
+
+from rockdove.core.errors import Fault, InternalFailure, RequestTooLarge
+from rockdove.server.call import Waiting
+from rockdove.wire import awsjson, query
+from rockdove.wire.operation import Operation
+from rockdove.wire.shape import Request, Result
+
+# A request body of this size holds the largest batch in its most wasteful encoding.
+MAX_BODY_BYTES = 8 * 1024 * 1024
+MAX_HEADER_BYTES = 64 * 1024
+# Requests that a client may send ahead on one connection; past that, reading pauses.
+MAX_AHEAD = 16
+
+_OK_JSON = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nx-amzn-RequestId: %b\r\nContent-Length: %d\r\n\r\n"
+)
+_REASONS = {
+    200: b"OK",
+    400: b"Bad Request",
+    403: b"Forbidden",
+    404: b"Not Found",
+    405: b"Method Not Allowed",
+    413: b"Payload Too Large",
+    431: b"Request Header Fields Too Large",
+    500: b"Internal Server Error",
+    503: b"Service Unavailable",
+}
+
+
+class Site(Protocol):
+    """What the front needs of the service behind it."""
+
+    account: str
+    trust_proxy: bool
+    connections: set["Connection"]
+
+    def handle(self, call: "Connection", operation: Operation, request: Request) -> None:
+        """Do an operation; the call is answered at once or later. Raises a fault, or anything in case of a defect."""
+
+    def page(self, path: bytes) -> tuple[int, bytes] | None:
+        """What to answer on a path that is no operation's, such as /health."""
+
+    def next_request_id(self) -> bytes: ...
+
+    def defect(self, error: Exception) -> None:
+        """Something went wrong that should not have."""
+
+
+class Connection(asyncio.Protocol):
+    """A client's connection, and the call that is being served on it (see `rockdove.server.call.Call`)."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.account = site.account
+        self.waiting: Waiting | None = None
+        self._parser = httptools.HttpRequestParser(self)
+        self._transport: asyncio.Transport | None = None
+        # The request being read.
+        self._url = b""
+        self._headers: dict[bytes, bytes] = {}
+        self._header_bytes = 0
+        self._body: list[bytes] = []
+        self._body_bytes = 0
+        # The request being served, and those read ahead.
+        self._busy = False
+        self._ahead: deque[Callable[[], None]] = deque()
+        self._paused = False
+        self._closing = False
+        self._json = True
+        self._operation: Operation | None = None
+        self._served_headers: dict[bytes, bytes] = {}
+        self._keep_alive = True
+
+    # Connection.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._site.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._site.connections.discard(self)
+        self._transport = None
+        self._ahead.clear()
+        if self.waiting is not None:
+            self.waiting.cancel()
+            self.waiting = None
+
+    def data_received(self, data: bytes) -> None:
+        if self._closing:
+            return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._refuse(400, b"This service does not speak another protocol on the same connection.")
+        except httptools.HttpParserError:
+            if not self._closing:
+                self._refuse(400, b"That is not an HTTP request.")
+
+    def is_gone(self) -> bool:
+        """Also true if the client's farewell has arrived but was not read yet."""
+        if self._transport is None or self._transport.is_closing():
+            return True
+        if self.waiting is None:
+            return False
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLRDHUP)
+        return bool(poll.poll(0))
+
+    def shut(self) -> None:
+        """The service is stopping: finish what is being served, hold nobody, and take nothing new."""
+        self._closing = True
+        if self.waiting is not None:
+            self.waiting.give_up()
+        if not self._busy and self._transport is not None:
+            self._transport.close()
+
+    # Parser.
+
+    def on_message_begin(self) -> None:
+        self._url = b""
+        self._headers = {}
+        self._header_bytes = 0
+        self._body = []
+        self._body_bytes = 0
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._header_bytes += len(name) + len(value)
+        if self._header_bytes > MAX_HEADER_BYTES:
+            self._refuse(431, b"The request's headers are too large.")
+        else:
+            self._headers[name.lower()] = value
+
+    def on_headers_complete(self) -> None:
+        length = self._headers.get(b"content-length", b"")
+        if length.isdigit() and int(length) > MAX_BODY_BYTES:
+            self._too_large()
+        elif self._headers.get(b"expect", b"").lower() == b"100-continue" and self._transport is not None:
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        if self._body_bytes > MAX_BODY_BYTES:
+            self._too_large()
+        else:
+            self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        if self._closing:
+            return
+        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        method, keep_alive = self._parser.get_method(), self._parser.should_keep_alive()
+        if not self._busy:
+            self._serve(method, self._url, self._headers, body, keep_alive)
+            return
+        url, headers = self._url, self._headers
+        self._ahead.append(lambda: self._serve(method, url, headers, body, keep_alive))
+        if len(self._ahead) >= MAX_AHEAD and self._transport is not None and not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+
+    # Serve.
+
+    def _serve(self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool) -> None:
+        self._busy = True
+        self._keep_alive = keep_alive
+        self._served_headers = headers
+        try:
+            target = headers.get(b"x-amz-target")
+            if target is not None and method == b"POST":
+                self._json = True
+                self._operation = operation = awsjson.operation(target)
+                request = awsjson.decode(operation, body)
+            else:
+                if self._is_page(method, url):
+                    return
+                self._json = False
+                path, _, parameters = url.partition(b"?")
+                self._operation, request = query.decode(_path(path), parameters, body)
+            self._site.handle(self, self._operation, request)
+        except Fault as fault:
+            self.fail(fault)
+        except Exception as error:
+            self._site.defect(error)
+            self.fail(InternalFailure())
+
+    def _is_page(self, method: bytes, url: bytes) -> bool:
+        if method not in (b"GET", b"POST", b"HEAD"):
+            self._write(405, b"text/plain", b"Only GET and POST.\n", b"Allow: GET, POST\r\n")
+            return True
+        page = self._site.page(url.partition(b"?")[0])
+        if page is not None:
+            self._write(page[0], b"text/plain; charset=utf-8", b"" if method == b"HEAD" else page[1])
+        elif method == b"HEAD":
+            self._write(405, b"text/plain", b"", b"Allow: GET, POST\r\n")
+        return page is not None or method == b"HEAD"
+
+    def base_url(self) -> str:
+        headers = self._served_headers
+        transport = self._transport
+        scheme = b"http" if transport is None or transport.get_extra_info("sslcontext") is None else b"https"
+        host = headers.get(b"host")
+        if self._site.trust_proxy:
+            scheme = _first(headers.get(b"x-forwarded-proto")) or scheme
+            host = _first(headers.get(b"x-forwarded-host")) or host
+            port = _first(headers.get(b"x-forwarded-port"))
+            if port is not None and host is not None and b":" not in host.rpartition(b"]")[2]:
+                host = host if port in (b"80", b"443") else host + b":" + port
+        if host is None:
+            name = ("127.0.0.1", 0) if transport is None else transport.get_extra_info("sockname")
+            host = f"{name[0]}:{name[1]}".encode()
+        return (scheme + b"://" + host).decode("latin-1")
+
+    def answer(self, result: Result | None) -> None:
+        request_id = self._site.next_request_id()
+        if not self._json:
+            assert self._operation is not None
+            text = query.encode(self._operation, result, request_id.decode())
+            self._write(200, b"text/xml", text, b"x-amzn-RequestId: " + request_id + b"\r\n")
+            return
+        body = awsjson.encode(result)
+        if self._transport is None or not self._keep_alive or self._closing:
+            self._write(200, b"application/x-amz-json-1.0", body, b"x-amzn-RequestId: " + request_id + b"\r\n")
+            return
+        self._transport.write(_OK_JSON % (request_id, len(body)) + body)
+        self._served()
+
+    def fail(self, fault: Fault) -> None:
+        request_id = self._site.next_request_id()
+        extra = b"x-amzn-RequestId: " + request_id + b"\r\n"
+        if self._json:
+            status, header, body = awsjson.fault(fault)
+            self._write(status, b"application/x-amz-json-1.0", body, extra + b"x-amzn-query-error: " + header + b"\r\n")
+        else:
+            status, body = query.fault(fault, request_id.decode())
+            self._write(status, b"text/xml", body, extra)
+
+    def _write(self, status: int, kind: bytes, body: bytes, extra: bytes = b"") -> None:
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            self._busy = False
+            return
+        last = not self._keep_alive or self._closing
+        transport.write(
+            b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\n%b%bContent-Length: %d\r\n\r\n"
+            % (
+                status,
+                _REASONS.get(status, b"Error"),
+                kind,
+                extra,
+                b"Connection: close\r\n" if last else b"",
+                len(body),
+            )
+            + body
+        )
+        if last:
+            self._busy = False
+            self._closing = True
+            transport.close()
+        else:
+            self._served()
+
+    def _served(self) -> None:
+        self._busy = False
+        self.waiting = None
+        if self._ahead:
+            # Not at once: the client that sends ahead without end must not keep the others waiting.
+            asyncio.get_running_loop().call_soon(self._serve_next)
+
+    def _serve_next(self) -> None:
+        if self._busy or not self._ahead:
+            return
+        serve = self._ahead.popleft()
+        if self._paused and self._transport is not None and len(self._ahead) < MAX_AHEAD // 2:
+            self._paused = False
+            self._transport.resume_reading()
+        serve()
+
+    def _too_large(self) -> None:
+        if self._closing or self._busy:
+            self._refuse(413, b"The request is too large.")
+            return
+        self._json = b"x-amz-target" in self._headers
+        self._keep_alive = False
+        self.fail(RequestTooLarge(f"The request must be at most {MAX_BODY_BYTES} bytes long."))
+
+    def _refuse(self, status: int, text: bytes) -> None:
+        if not self._closing:
+            self._keep_alive = False
+            self._write(status, b"text/plain", text + b"\n")
+
+
+def _path(path: bytes) -> str:
+    return unquote(path.decode("latin-1"), encoding="utf-8", errors="replace")
+
+
+def _first(value: bytes | None) -> bytes | None:
+    """The first of several values that proxies have added: the one nearest to the client."""
+    return value.split(b",")[0].strip() or None if value is not None else None

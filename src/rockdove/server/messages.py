@@ -1,0 +1,257 @@
+"""The operations on messages: from a request to the broker, and from its outcome to the result."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from rockdove.broker.broker import Broker
+from rockdove.broker.compose import Composed, Parcel, compose
+from rockdove.broker.queue import Queue
+from rockdove.broker.receive import Delivery
+from rockdove.core import ids, limits
+from rockdove.core.clock import SECOND_US
+from rockdove.core.errors import BatchRequestTooLong, Fault, InvalidParameterValue, MissingParameter
+from rockdove.server import batch
+from rockdove.server.call import Call
+from rockdove.server.render import Selection, peeked, received, select
+from rockdove.store.base import Appended
+from rockdove.wire import shape
+
+Finish = Callable[[Fault | None], None]
+E = TypeVar("E", bound=batch.Entry)
+
+
+class Messages:
+    """One method for each operation; they answer the call, at once or later."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._queue = broker.directory.by_url
+        self._clock = broker.clock
+
+    # Send.
+
+    def send_message(self, call: Call, request: shape.SendMessage) -> None:
+        queue = self._queue(request.queue_url)
+        composed = compose(queue, _parcel(request), call.account, self._clock.now_us())
+        self._broker.send(queue, [composed], partial(self._sent, call, queue, composed))
+
+    def _sent(self, call: Call, queue: Queue, composed: Composed, outcome: list[Appended] | Fault) -> None:
+        if isinstance(outcome, Fault):
+            call.fail(outcome)
+            return
+        message = composed.draft.message
+        call.answer(
+            shape.SendMessageResult(
+                md5_of_message_body=message.md5,
+                md5_of_message_attributes=message.extra.attributes_md5 if message.extra else None,
+                md5_of_message_system_attributes=composed.system_md5,
+                message_id=outcome[0].message_id,
+                sequence_number=ids.sequence_number(outcome[0].id) if queue.fifo else None,
+            )
+        )
+
+    def send_message_batch(self, call: Call, request: shape.SendMessageBatch) -> None:
+        queue = self._queue(request.queue_url)
+        batch.check(request.entries, "SendMessageBatchRequestEntry")
+        now, result = self._clock.now_us(), shape.SendMessageBatchResult(successful=[], failed=[])
+        good: list[tuple[str, Composed]] = []
+        size = 0
+        for entry in request.entries:
+            try:
+                composed = compose(queue, _parcel(entry), call.account, now)
+            except Fault as fault:
+                result.failed.append(batch.failed(entry.id, fault))
+                size += len(entry.message_body.encode(errors="replace"))
+            else:
+                good.append((entry.id, composed))
+                size += composed.size
+        if size > limits.MAX_MESSAGE_BYTES:
+            raise BatchRequestTooLong(
+                f"Batch requests cannot be longer than {limits.MAX_MESSAGE_BYTES} bytes. You have sent {size} bytes."
+            )
+        if good:
+            sent = partial(self._batch_sent, call, queue, good, result)
+            self._broker.send(queue, [composed for _, composed in good], sent)
+        else:
+            call.answer(result)
+
+    def _batch_sent(
+        self,
+        call: Call,
+        queue: Queue,
+        good: list[tuple[str, Composed]],
+        result: shape.SendMessageBatchResult,
+        outcome: list[Appended] | Fault,
+    ) -> None:
+        if isinstance(outcome, Fault):
+            call.fail(outcome)
+            return
+        for (id, composed), appended in zip(good, outcome, strict=True):
+            message = composed.draft.message
+            result.successful.append(
+                shape.SendMessageBatchResultEntry(
+                    id=id,
+                    message_id=appended.message_id,
+                    md5_of_message_body=message.md5,
+                    md5_of_message_attributes=message.extra.attributes_md5 if message.extra else None,
+                    md5_of_message_system_attributes=composed.system_md5,
+                    sequence_number=ids.sequence_number(appended.id) if queue.fifo else None,
+                )
+            )
+        call.answer(result)
+
+    # Receive.
+
+    def receive_message(self, call: Call, request: shape.ReceiveMessage) -> None:
+        self._receive(call, request, limits.MAX_RECEIVE)
+
+    def receive(self, call: Call, request: shape.Receive) -> None:
+        self._receive(call, request, limits.MAX_RECEIVE_EXTENDED)
+
+    def _receive(self, call: Call, request: shape.ReceiveMessage, most: int) -> None:
+        queue = self._queue(request.queue_url)
+        settings = queue.settings
+        limit = _within("MaxNumberOfMessages", request.max_number_of_messages, 1, 1, most)
+        wait_s = _within("WaitTimeSeconds", request.wait_time_seconds, settings.wait_s, 0, limits.MAX_WAIT_S)
+        timeout_us = settings.visibility_timeout_us
+        if request.visibility_timeout is not None:
+            timeout_s = request.visibility_timeout
+            timeout_us = _within("VisibilityTimeout", timeout_s, 0, 0, limits.MAX_VISIBILITY_TIMEOUT_S) * SECOND_US
+        selection = select(
+            request.attribute_names, request.message_system_attribute_names, request.message_attribute_names
+        )
+        attempt = _attempt(queue, request.receive_request_attempt_id)
+        reply = partial(self._received, call, queue, selection)
+        receive = self._broker.receive(queue, limit, timeout_us, wait_s, attempt, reply)
+        if wait_s:
+            call.waiting = receive
+
+    def _received(self, call: Call, queue: Queue, selection: Selection, outcome: list[Delivery] | Fault) -> bool:
+        """False: the client has gone, and the messages with it."""
+        if isinstance(outcome, Fault):
+            call.fail(outcome)
+            return True
+        if outcome and call.is_gone():
+            return False
+        receipts = self._broker.receipts
+        messages = [received(queue, delivery, selection, receipts) for delivery in outcome]
+        call.answer(shape.ReceiveMessageResult(messages=messages))
+        return True
+
+    async def peek(self, call: Call, request: shape.Peek) -> shape.PeekResult:
+        queue = self._queue(request.queue_url)
+        limit = _within("MaxNumberOfMessages", request.max_number_of_messages, 10, 1, limits.MAX_RECEIVE_EXTENDED)
+        selection = select(request.message_system_attribute_names, None, request.message_attribute_names)
+        found = await self._broker.peek(queue, limit)
+        now = self._clock.now_us()
+        return shape.PeekResult(messages=[peeked(queue, index, delivery, selection, now) for index, delivery in found])
+
+    # Delete, change visibility.
+
+    def delete_message(self, call: Call, request: shape.DeleteMessage) -> None:
+        self._broker.delete(self._queue(request.queue_url), request.receipt_handle, partial(_finish, call))
+
+    def delete_message_batch(self, call: Call, request: shape.DeleteMessageBatch) -> None:
+        queue = self._queue(request.queue_url)
+        batch.check(request.entries, "DeleteMessageBatchRequestEntry")
+        result = shape.DeleteMessageBatchResult(successful=[], failed=[])
+
+        def delete(entry: shape.DeleteMessageBatchRequestEntry, done: Finish) -> None:
+            self._broker.delete(queue, entry.receipt_handle, done)
+
+        def succeeded(id: str) -> None:
+            result.successful.append(shape.DeleteMessageBatchResultEntry(id=id))
+
+        _each(request.entries, delete, succeeded, result.failed, lambda: call.answer(result))
+
+    def change_message_visibility(self, call: Call, request: shape.ChangeMessageVisibility) -> None:
+        queue = self._queue(request.queue_url)
+        done = partial(_finish, call)
+        self._broker.change_visibility(queue, request.receipt_handle, request.visibility_timeout, done)
+
+    def change_message_visibility_batch(self, call: Call, request: shape.ChangeMessageVisibilityBatch) -> None:
+        queue = self._queue(request.queue_url)
+        batch.check(request.entries, "ChangeMessageVisibilityBatchRequestEntry")
+        result = shape.ChangeMessageVisibilityBatchResult(successful=[], failed=[])
+
+        def change(entry: shape.ChangeMessageVisibilityBatchRequestEntry, done: Finish) -> None:
+            if entry.visibility_timeout is None:
+                raise MissingParameter("The request must contain the parameter VisibilityTimeout.")
+            self._broker.change_visibility(queue, entry.receipt_handle, entry.visibility_timeout, done)
+
+        def succeeded(id: str) -> None:
+            result.successful.append(shape.ChangeMessageVisibilityBatchResultEntry(id=id))
+
+        _each(request.entries, change, succeeded, result.failed, lambda: call.answer(result))
+
+
+def _parcel(entry: shape.SendMessage | shape.SendMessageBatchRequestEntry) -> Parcel:
+    return Parcel(
+        entry.message_body,
+        entry.delay_seconds,
+        entry.message_attributes,
+        entry.message_system_attributes,
+        entry.message_deduplication_id,
+        entry.message_group_id,
+    )
+
+
+def _within(name: str, value: int | None, default: int, low: int, high: int) -> int:
+    if value is None:
+        return default
+    if not low <= value <= high:
+        raise InvalidParameterValue(
+            f"Value {value} for parameter {name} is invalid. Reason: Must be between {low} and {high}, if provided."
+        )
+    return value
+
+
+def _attempt(queue: Queue, attempt: str | None) -> str | None:
+    if attempt is None:
+        return None
+    if not queue.fifo:
+        raise InvalidParameterValue(
+            f"Value {attempt} for parameter ReceiveRequestAttemptId is invalid. "
+            "Reason: The request include parameter that is not valid for this queue type."
+        )
+    if not 1 <= len(attempt) <= limits.MAX_ID_LENGTH or not attempt.isascii() or not attempt.isprintable():
+        raise InvalidParameterValue(
+            f"Value {attempt} for parameter ReceiveRequestAttemptId is invalid. Reason: ReceiveRequestAttemptId can "
+            f"only include alphanumeric and punctuation characters. 1 to {limits.MAX_ID_LENGTH} in length."
+        )
+    return attempt
+
+
+def _finish(call: Call, outcome: Fault | None) -> None:
+    if outcome is None:
+        call.answer(None)
+    else:
+        call.fail(outcome)
+
+
+def _each(
+    entries: Sequence[E],
+    act: Callable[[E, Finish], None],
+    succeeded: Callable[[str], None],
+    failures: list[shape.BatchResultErrorEntry],
+    done: Callable[[], None],
+) -> None:
+    """Do something for each entry of a batch; tell when all have had their outcome."""
+    left = len(entries)
+
+    def finished(id: str, outcome: Fault | None) -> None:
+        nonlocal left
+        left -= 1
+        if outcome is None:
+            succeeded(id)
+        else:
+            failures.append(batch.failed(id, outcome))
+        if not left:
+            done()
+
+    for entry in entries:
+        try:
+            act(entry, partial(finished, entry.id))
+        except Fault as fault:
+            finished(entry.id, fault)

@@ -1,0 +1,140 @@
+"""The operations on queues and move tasks: from a request to the broker, and from its outcome to the result."""
+
+import base64
+from collections.abc import Sequence
+
+from rockdove.broker.admin import Admin
+from rockdove.broker.directory import Directory
+from rockdove.broker.movetask import RUNNING, MoveTasks, handle
+from rockdove.broker.queue import Queue
+from rockdove.core import limits
+from rockdove.core.errors import InvalidParameterValue
+from rockdove.core.queue import MoveTask
+from rockdove.server.call import Call
+from rockdove.wire import shape
+
+
+class Queues:
+    """One method for each operation."""
+
+    def __init__(self, directory: Directory, admin: Admin, tasks: MoveTasks) -> None:
+        self._directory = directory
+        self._queue = directory.by_url
+        self._admin = admin
+        self._tasks = tasks
+
+    async def create_queue(self, call: Call, request: shape.CreateQueue) -> shape.CreateQueueResult:
+        queue = await self._admin.create(call.account, request.queue_name, request.attributes or {}, request.tags or {})
+        return shape.CreateQueueResult(queue_url=_url(call, queue))
+
+    async def delete_queue(self, call: Call, request: shape.DeleteQueue) -> None:
+        await self._admin.delete(self._queue(request.queue_url))
+
+    async def purge_queue(self, call: Call, request: shape.PurgeQueue) -> None:
+        await self._admin.purge(self._queue(request.queue_url))
+
+    async def get_queue_url(self, call: Call, request: shape.GetQueueUrl) -> shape.GetQueueUrlResult:
+        owner = request.queue_owner_aws_account_id or call.account
+        return shape.GetQueueUrlResult(queue_url=_url(call, self._directory.named(owner, request.queue_name)))
+
+    async def list_queues(self, call: Call, request: shape.ListQueues) -> shape.ListQueuesResult:
+        queues = self._directory.of_account(call.account, request.queue_name_prefix or "")
+        page, token = _page(queues, request.max_results, request.next_token)
+        return shape.ListQueuesResult(queue_urls=[_url(call, queue) for queue in page], next_token=token)
+
+    async def get_queue_attributes(
+        self, call: Call, request: shape.GetQueueAttributes
+    ) -> shape.GetQueueAttributesResult:
+        queue = self._queue(request.queue_url)
+        return shape.GetQueueAttributesResult(
+            attributes=await self._admin.attributes(queue, request.attribute_names or [])
+        )
+
+    async def set_queue_attributes(self, call: Call, request: shape.SetQueueAttributes) -> None:
+        await self._admin.set_attributes(self._queue(request.queue_url), request.attributes)
+
+    async def tag_queue(self, call: Call, request: shape.TagQueue) -> None:
+        await self._admin.tag(self._queue(request.queue_url), request.tags)
+
+    async def untag_queue(self, call: Call, request: shape.UntagQueue) -> None:
+        await self._admin.untag(self._queue(request.queue_url), request.tag_keys)
+
+    async def list_queue_tags(self, call: Call, request: shape.ListQueueTags) -> shape.ListQueueTagsResult:
+        return shape.ListQueueTagsResult(tags=dict(self._queue(request.queue_url).record.tags))
+
+    async def add_permission(self, call: Call, request: shape.AddPermission) -> None:
+        queue = self._queue(request.queue_url)
+        await self._admin.add_permission(queue, request.label, request.aws_account_ids, request.actions)
+
+    async def remove_permission(self, call: Call, request: shape.RemovePermission) -> None:
+        await self._admin.remove_permission(self._queue(request.queue_url), request.label)
+
+    async def list_dead_letter_source_queues(
+        self, call: Call, request: shape.ListDeadLetterSourceQueues
+    ) -> shape.ListDeadLetterSourceQueuesResult:
+        sources = self._admin.dead_letter_sources(self._queue(request.queue_url))
+        page, token = _page(sources, request.max_results, request.next_token)
+        return shape.ListDeadLetterSourceQueuesResult(
+            queue_urls=[_url(call, queue) for queue in page], next_token=token
+        )
+
+    async def start_message_move_task(
+        self, call: Call, request: shape.StartMessageMoveTask
+    ) -> shape.StartMessageMoveTaskResult:
+        task_handle = await self._tasks.start(
+            call.account, request.source_arn, request.destination_arn, request.max_number_of_messages_per_second
+        )
+        return shape.StartMessageMoveTaskResult(task_handle=task_handle)
+
+    async def cancel_message_move_task(
+        self, call: Call, request: shape.CancelMessageMoveTask
+    ) -> shape.CancelMessageMoveTaskResult:
+        moved = await self._tasks.cancel(request.task_handle)
+        return shape.CancelMessageMoveTaskResult(approximate_number_of_messages_moved=moved)
+
+    async def list_message_move_tasks(
+        self, call: Call, request: shape.ListMessageMoveTasks
+    ) -> shape.ListMessageMoveTasksResult:
+        tasks = self._tasks.newest(request.source_arn, request.max_results)
+        return shape.ListMessageMoveTasksResult(results=[_task(task) for task in tasks])
+
+
+def _url(call: Call, queue: Queue) -> str:
+    return f"{call.base_url()}/{queue.record.account}/{queue.record.name}"
+
+
+def _task(task: MoveTask) -> shape.ListMessageMoveTasksResultEntry:
+    return shape.ListMessageMoveTasksResultEntry(
+        task_handle=handle(task) if task.status == RUNNING else None,
+        status=task.status,
+        source_arn=task.source_arn,
+        destination_arn=task.destination_arn,
+        max_number_of_messages_per_second=task.max_per_second,
+        approximate_number_of_messages_moved=task.moved,
+        approximate_number_of_messages_to_move=task.to_move,
+        failure_reason=task.failure,
+        started_timestamp=task.started_us // 1000,
+    )
+
+
+def _page(queues: Sequence[Queue], most: int | None, token: str | None) -> tuple[Sequence[Queue], str | None]:
+    """One page of queues in the order of their names; the token holds the last name given."""
+    if most is not None and not 1 <= most <= limits.MAX_LISTED_QUEUES:
+        raise InvalidParameterValue(
+            f"Value {most} for parameter MaxResults is invalid. "
+            f"Reason: Must be between 1 and {limits.MAX_LISTED_QUEUES}, if provided."
+        )
+    if token:
+        last = _token_name(token)
+        queues = [queue for queue in queues if queue.record.name > last]
+    page = queues[: most or limits.MAX_LISTED_QUEUES]
+    # Without MaxResults, SQS gives the first thousand and no token.
+    more = most is not None and len(queues) > len(page)
+    return page, base64.urlsafe_b64encode(page[-1].record.name.encode()).decode() if more else None
+
+
+def _token_name(token: str) -> str:
+    try:
+        return base64.b64decode(token, altchars=b"-_", validate=True).decode()
+    except ValueError:
+        raise InvalidParameterValue("Invalid or expired next token.") from None

@@ -1,0 +1,154 @@
+"""The service: store, broker and front put together, from start to stop."""
+
+import asyncio
+import logging
+import random
+import uuid
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from rockdove.broker.admin import Admin
+from rockdove.broker.broker import Broker
+from rockdove.broker.directory import Directory
+from rockdove.broker.movetask import MoveTasks
+from rockdove.broker.retention import Retention
+from rockdove.core import limits
+from rockdove.core.clock import Clock, SystemClock
+from rockdove.core.errors import Fault, InternalFailure
+from rockdove.core.receipt import Receipts
+from rockdove.server.http import Connection
+from rockdove.server.messages import Messages
+from rockdove.server.queues import Queues
+from rockdove.store.base import Store
+from rockdove.store.memory import MemoryStore
+from rockdove.store.sqlite import SqliteStore
+from rockdove.wire.operation import OPERATIONS, Operation
+from rockdove.wire.shape import Request, Result
+
+# The account of a service without accounts.
+ANYBODY = "000000000000"
+# Seconds that requests being served have to finish when the service stops.
+STOP_S = 3.0
+
+log = logging.getLogger("rockdove")
+
+Handler = Callable[[Connection, Any], Awaitable[Result | None] | None]
+
+
+class Settings(Struct, kw_only=True):
+    """How to serve."""
+
+    host: str = "127.0.0.1"
+    port: int = 9324
+    data: Path = Path("data")
+    store: str = "sqlite"
+    region: str = "us-east-1"
+    trust_proxy: bool = False
+    # The 60-second rules of SQS: purge again, and re-create after delete.
+    cool_down: bool = True
+    max_in_flight: int = limits.MAX_IN_FLIGHT
+
+
+class Service:
+    """One running service. Made inside the event loop that serves it."""
+
+    account = ANYBODY
+
+    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+        self.settings = settings
+        self.trust_proxy = settings.trust_proxy
+        self.connections: set[Connection] = set()
+        self.clock = clock or SystemClock()
+        self.store = self._make_store()
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        # Request ids look like UUIDs; what is counted up is the last part.
+        self._request_prefix = str(uuid.uuid4())[:-12]
+        self._requests = 0
+
+    def _make_store(self) -> Store:
+        if self.settings.store == "memory":
+            return MemoryStore(self.clock, random.Random())
+        return SqliteStore(self.settings.data, self.clock, random.Random(), asyncio.get_running_loop())
+
+    async def start(self) -> None:
+        """Open the store and listen. Raises `DataFolderError` or OSError."""
+        snapshot = self.store.open()
+        directory = Directory(self.store, self.clock, self.settings.region, self.settings.cool_down)
+        directory.load(snapshot.queues, snapshot.deleted)
+        self.broker = Broker(self.store, directory, Receipts(snapshot.secret), self.clock, self.settings.max_in_flight)
+        self.retention = Retention(directory, self.clock)
+        self.move_tasks = MoveTasks(self.broker)
+        self._handlers = _handlers(Messages(self.broker), Queues(directory, Admin(self.broker), self.move_tasks))
+        try:
+            await self._listen()
+        except BaseException:
+            self.store.close()
+            raise
+        self.move_tasks.load(snapshot.tasks)
+        self.retention.start()
+
+    async def _listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            partial(Connection, self), self.settings.host, self.settings.port, backlog=4096
+        )
+
+    @property
+    def port(self) -> int:
+        assert self._server is not None
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def stop(self) -> None:
+        """Take nothing new, finish what is being served, write everything, let go of the store."""
+        assert self._server is not None
+        self._server.close()
+        for connection in list(self.connections):
+            connection.shut()
+        deadline = asyncio.get_running_loop().time() + STOP_S
+        while self.connections and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(0.01)
+        await self.retention.close()
+        await self.move_tasks.close()
+        self.store.close()
+
+    # What the front needs.
+
+    def handle(self, call: Connection, operation: Operation, request: Request) -> None:
+        work = self._handlers[operation.name](call, request)
+        if work is not None:
+            task = asyncio.get_running_loop().create_task(self._answer(call, work))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, call: Connection, work: Awaitable[Result | None]) -> None:
+        try:
+            call.answer(await work)
+        except Fault as fault:
+            call.fail(fault)
+        except Exception as error:
+            self.defect(error)
+            call.fail(InternalFailure())
+
+    def page(self, path: bytes) -> tuple[int, bytes] | None:
+        return (200, b"ok\n") if path == b"/health" else None
+
+    def next_request_id(self) -> bytes:
+        self._requests += 1
+        return f"{self._request_prefix}{self._requests:012x}".encode()
+
+    def defect(self, error: Exception) -> None:
+        log.error("a request failed by a defect of ours", exc_info=error)
+
+
+def _handlers(messages: Messages, queues: Queues) -> dict[str, Handler]:
+    """The method for each operation, by its name in snake case."""
+    found: dict[str, Handler] = {}
+    for name in OPERATIONS:
+        method = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)[1:]
+        found[name] = getattr(messages, method, None) or getattr(queues, method)
+    return found

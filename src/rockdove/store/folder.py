@@ -1,0 +1,111 @@
+"""The data folder: one process at a time, one file, one format version."""
+
+import fcntl
+import os
+import secrets
+from importlib.resources import files
+from pathlib import Path
+
+import apsw
+
+from rockdove.core.errors import DataFolderError
+
+DATABASE = "rockdove.db"
+LOCK = "lock"
+# What store/sql/schema.sql says.
+FORMAT = 1
+# "Rdov": tells our files from other people's.
+APPLICATION_ID = 0x52646F76
+PAGE_BYTES = 8192
+CACHE_KIB = 48 * 1024
+
+
+class Folder:
+    """A data folder, held against other processes from `take` to `release`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: int | None = None
+
+    @property
+    def database(self) -> Path:
+        return self.path / DATABASE
+
+    def take(self) -> None:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise DataFolderError(
+                f"cannot use the data folder {self.path}: {error.strerror}; choose another with --data"
+            ) from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(lock, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            os.close(lock)
+            raise DataFolderError(
+                f"the data folder {self.path} is in use by process {holder}; stop it, or choose another with --data"
+            ) from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        self._lock = lock
+
+    def release(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def connect(self) -> apsw.Connection:
+        """Open the database, create it if it is new, and refuse what this program cannot read."""
+        try:
+            db = apsw.Connection(str(self.database))
+            db.set_busy_timeout(5000)
+            self._prepare(db)
+        except apsw.NotADBError:
+            raise DataFolderError(
+                f"{self.database} is not a Rockdove database; move it away, or choose another folder with --data"
+            ) from None
+        except (apsw.CorruptError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.ReadOnlyError) as error:
+            raise DataFolderError(
+                f"cannot open {self.database}: {error}; restore a backup into an empty folder and serve that"
+            ) from None
+        return db
+
+    def _prepare(self, db: apsw.Connection) -> None:
+        version = db.pragma("user_version")
+        if version == 0:
+            if db.execute("SELECT count(*) FROM sqlite_schema").get:
+                raise DataFolderError(
+                    f"{self.database} holds other tables than Rockdove's; choose another folder with --data"
+                )
+            db.pragma("page_size", PAGE_BYTES)
+        elif db.pragma("application_id") != APPLICATION_ID or version > FORMAT:
+            raise DataFolderError(
+                f"{self.database} has format {version}, this Rockdove reads {FORMAT}; "
+                "use a newer Rockdove, or choose another folder with --data"
+            )
+        db.pragma("journal_mode", "wal")
+        db.pragma("synchronous", "full")
+        db.pragma("cache_size", -CACHE_KIB)
+        db.pragma("temp_store", "memory")
+        if version == 0:
+            self._create(db)
+
+    def _create(self, db: apsw.Connection) -> None:
+        schema = (files("rockdove.store") / "sql" / "schema.sql").read_text()
+        with db:
+            db.execute(schema)
+            db.execute("INSERT INTO meta VALUES ('secret', ?)", (secrets.token_bytes(32),))
+            db.pragma("application_id", APPLICATION_ID)
+            db.pragma("user_version", FORMAT)
+        self._sync_folder()
+
+    def _sync_folder(self) -> None:
+        """A new file survives a power cut only once its folder is on disk, too."""
+        for path in (self.path, self.path.parent):
+            fd = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)

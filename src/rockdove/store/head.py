@@ -1,0 +1,161 @@
+"""The cached head of a standard queue's index: its first entries, with their messages.
+
+Everything before ``bound`` is in the cache, everything from ``bound`` on is only on disk; without a bound all is in
+the cache. So a claim is decided in memory and no receive cost grows with depth, while memory stays bounded.
+"""
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+
+from rockdove.core.message import Entry
+
+# Entries that a head holds at most, and keeps when it is cut. More than the widest order hint needs.
+MOST = 4096
+KEPT = 2048
+# Bytes of bodies that a head holds at most.
+MOST_BYTES = 4 * 1024 * 1024
+# Below so many entries the next ones are fetched ahead.
+LOW = 1024
+
+# Before every entry: nothing is cached.
+START = (-1, -1)
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """A look at the disk under way, from a bound on, with what has changed since it began."""
+
+    start: tuple[int, int]
+    late: dict[int, Entry | None]
+
+
+class Head:
+    """Entries keyed by id, in a heap by (visible_us, id); a heap item counts only while it is its entry's newest."""
+
+    def __init__(self, bound: tuple[int, int] | None) -> None:
+        self.bound = bound
+        self._entries: dict[int, Entry] = {}
+        self._heap: list[tuple[int, int]] = []
+        self._bytes = 0
+        # While the next entries are being fetched: what changed meanwhile at or behind the bound (None: removed).
+        self._late: dict[int, Entry | None] | None = None
+
+    @property
+    def fetching(self) -> bool:
+        return self._late is not None
+
+    @property
+    def bytes(self) -> int:
+        return self._bytes
+
+    def wants_more(self, now_us: int, need: int) -> bool:
+        """Whether to fetch, because fewer than needed are left and more are visible on disk."""
+        return self.bound is not None and self._late is None and self.bound[0] <= now_us and len(self._entries) < need
+
+    def put(self, entry: Entry) -> None:
+        """An entry is new, or has moved; outside the cached part it is left to the disk."""
+        key = (entry.visible_us, entry.id)
+        if self.bound is None or key < self.bound:
+            self._drop(entry.id)
+            self._entries[entry.id] = entry
+            self._bytes += len(entry.message.body)
+            heapq.heappush(self._heap, key)
+            if len(self._entries) > MOST or self._bytes > MOST_BYTES or len(self._heap) > 3 * MOST:
+                self._trim()
+        else:
+            self.discard(entry.id)
+            if self._late is not None:
+                self._late[entry.id] = entry
+
+    def discard(self, id: int) -> None:
+        self._drop(id)
+        if self._late is not None:
+            self._late[id] = None
+
+    def _drop(self, id: int) -> Entry | None:
+        entry = self._entries.pop(id, None)
+        if entry is not None:
+            self._bytes -= len(entry.message.body)
+        return entry
+
+    def get(self, id: int) -> Entry | None:
+        return self._entries.get(id)
+
+    def take(self, now_us: int, limit: int, spread: int, rng: Random) -> list[Entry]:
+        """Take out ``limit`` visible entries, at random of the first ``limit + spread - 1``, in order."""
+        window = limit + spread - 1 if spread else max(limit, KEPT)
+        found: list[Entry] = []
+        heap, entries = self._heap, self._entries
+        while len(found) < window and heap and heap[0][0] <= now_us:
+            visible_us, id = heapq.heappop(heap)
+            entry = entries.get(id)
+            if entry is not None and entry.visible_us == visible_us:
+                del entries[id]
+                self._bytes -= len(entry.message.body)
+                found.append(entry)
+        if len(found) <= limit:
+            return found
+        chosen = set(rng.sample(range(len(found)), limit))
+        for at, entry in enumerate(found):
+            if at not in chosen:
+                self.put(entry)
+        return [found[at] for at in sorted(chosen)]
+
+    def next_us(self) -> int | None:
+        """When the next entry becomes visible, or a time before that."""
+        heap = self._heap
+        while heap:
+            entry = self._entries.get(heap[0][1])
+            if entry is not None and entry.visible_us == heap[0][0]:
+                return heap[0][0]
+            heapq.heappop(heap)
+        return None if self.bound is None else max(self.bound[0], 0)
+
+    def fetch(self) -> Fetch:
+        """Begin to fetch what follows the bound."""
+        assert self.bound is not None
+        self._late = {}
+        return Fetch(self.bound, self._late)
+
+    def fetched(self, fetch: Fetch, found: Iterable[Entry], bound: tuple[int, int] | None) -> None:
+        """The next entries have come, all before the new bound. What changed meanwhile counts more."""
+        late = fetch.late
+        if self._late is not late:
+            return
+        self._late = None
+        if self.bound != fetch.start:
+            # Cut below where the fetch began: there would be a hole.
+            return
+        self.bound = bound
+        for entry in found:
+            if entry.id not in late and entry.id not in self._entries:
+                self.put(entry)
+        for changed in late.values():
+            if changed is not None:
+                self.put(changed)
+
+    def abandon(self) -> None:
+        """Forget everything: the disk alone knows."""
+        self.bound = START
+        self._late = None
+        self._entries.clear()
+        self._heap.clear()
+        self._bytes = 0
+
+    def _trim(self) -> None:
+        keys = sorted((entry.visible_us, entry.id) for entry in self._entries.values())
+        keep, size = 0, 0
+        for _, id in keys[:KEPT]:
+            size += len(self._entries[id].message.body)
+            if keep and size > MOST_BYTES // 2:
+                break
+            keep += 1
+        if len(self._entries) > MOST or self._bytes > MOST_BYTES:
+            for _, id in keys[keep:]:
+                self._drop(id)
+            if keep < len(keys):
+                self.bound = keys[keep]
+            keys = keys[:keep]
+        self._heap = keys

@@ -1,0 +1,100 @@
+"""Keeps the embedded store's file small: empties dropped physical queues, forgets what is over, gives space back."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import apsw
+
+from rockdove.core import ids
+from rockdove.core.errors import StoreError
+
+if TYPE_CHECKING:
+    from rockdove.store.sqlite import SqliteStore
+
+# Rows removed at a time from dropped queues: a few milliseconds, so that requests do not notice.
+EMPTY_AT_ONCE = 1000
+# Seconds between two looks at the file. While nothing is written there is nothing to look at.
+LOOK_EVERY_S = 5.0
+# The file is rewritten when it is larger than this, mostly free, and what is left in it is small enough to be quick.
+SHRINK_OVER_BYTES = 16 * 1024 * 1024
+SHRINK_LIVE_BYTES = 64 * 1024 * 1024
+SHRINK_FREE_SHARE = 0.5
+# The write-ahead log is cut back when it is larger than this and nobody writes.
+LOG_BYTES = 4 * 1024 * 1024
+
+
+class Janitor:
+    """Runs in the event loop; its work on the database goes through the writer like everything else."""
+
+    def __init__(self, store: "SqliteStore", loop: asyncio.AbstractEventLoop) -> None:
+        self._store = store
+        self._loop = loop
+        self._timer: asyncio.TimerHandle | None = None
+        self._emptying = False
+        self._stopped = False
+        self._written = 0
+
+    def start(self) -> None:
+        self.empty()
+        self._later()
+
+    def stop(self) -> None:
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def empty(self) -> None:
+        """Begin to remove what dropped queues held."""
+        if not (self._emptying or self._stopped):
+            self._emptying = True
+            self._store.writer.call(_empty_some, self._emptied)
+
+    def _emptied(self, result: tuple[bool, list[int]] | StoreError) -> None:
+        self._emptying = False
+        if isinstance(result, StoreError):
+            return
+        more, freed = result
+        for number in freed:
+            self._store.free_number(number)
+        if more:
+            self.empty()
+
+    def _later(self) -> None:
+        if not self._stopped:
+            self._timer = self._loop.call_later(LOOK_EVERY_S, self._look)
+
+    def _look(self) -> None:
+        if self._written == self._store.writer.commits:
+            self._later()
+            return
+        self._store.writer.call(self._store.forget_old, lambda result: None)
+        self._store.writer.aside(_shrink, self._looked)
+
+    def _looked(self) -> None:
+        self._written = self._store.writer.commits
+        self._later()
+
+
+def _empty_some(db: apsw.Connection) -> tuple[bool, list[int]]:
+    """Remove some rows of one dropped queue: whether there may be more, and numbers that are free again."""
+    number = db.execute("SELECT number FROM physical WHERE queue IS NULL LIMIT 1").get
+    if number is None:
+        return False, []
+    low = ids.entry_id(number, 0)
+    sql = "SELECT max(id) FROM (SELECT id FROM entry WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?)"
+    high = db.execute(sql, (low, low | ids.SEQUENCE_MASK, EMPTY_AT_ONCE)).get
+    if high is None:
+        db.execute("DELETE FROM physical WHERE number = ?", (number,))
+        return True, [number]
+    db.execute("DELETE FROM body WHERE id BETWEEN ? AND ?", (low, high))
+    db.execute("DELETE FROM entry WHERE id BETWEEN ? AND ?", (low, high))
+    return True, []
+
+
+def _shrink(db: apsw.Connection) -> None:
+    """Give free space back to the file system. Runs in the writer's thread, outside a transaction."""
+    page, pages, free = db.pragma("page_size"), db.pragma("page_count"), db.pragma("freelist_count")
+    live = (pages - free) * page
+    if pages * page > SHRINK_OVER_BYTES and free > pages * SHRINK_FREE_SHARE and live < SHRINK_LIVE_BYTES:
+        db.execute("VACUUM")
+    db.pragma("wal_checkpoint", "TRUNCATE")

@@ -1,0 +1,135 @@
+"""What every physical queue of the embedded store has: its number, its counts, and its place in the store."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import apsw
+from msgspec import Struct
+
+from rockdove.core import ids
+from rockdove.core.errors import StoreError
+from rockdove.core.message import Entry, Message
+from rockdove.core.queue import PhysicalRecord
+from rockdove.store.base import Appended, Done, Draft
+from rockdove.store.row import entries
+from rockdove.store.sql import statement
+from rockdove.store.tally import Tally
+
+if TYPE_CHECKING:
+    from rockdove.store.sqlite import SqliteStore
+
+R = TypeVar("R")
+
+# Sequence numbers reserved on disk at a time; a restart skips what is left of them.
+RESERVE = 65_536
+# Expired messages removed at a time, and entries looked at to find them.
+EXPIRE_AT_ONCE = 500
+
+# When a message becomes visible, and whether it was ever received: what the tally counts by.
+State: TypeAlias = tuple[int, bool]
+
+
+class Change(Struct, gc=False):
+    """What a call has done to one entry: its state before and after (None: it was not, or is no longer, there)."""
+
+    id: int
+    before: State | None
+    after: State | None
+    entry: Entry | None = None
+    group: str | None = None
+
+
+class Shelf:
+    """Base of the physical queues of the embedded store."""
+
+    def __init__(self, store: "SqliteStore", queue: str, record: PhysicalRecord, next_sequence: int) -> None:
+        self.store = store
+        self.writer = store.writer
+        self.clock = store.clock
+        self.rng = store.rng
+        self.queue = queue
+        self.record = record
+        self.tally = Tally(store.clock.now_us())
+        self._next = next_sequence
+        self._reserved = next_sequence
+
+    def take_numbers(self, number: int) -> int:
+        """The first of so many new entry ids. What is given out is reserved on disk in the same transaction."""
+        first = self._next
+        self._next += number
+        if self._next > self._reserved:
+            self._reserved = self._next + RESERVE
+            change = (self._reserved, self.record.number)
+            self.writer.call(
+                lambda db: db.execute("UPDATE physical SET reserved = ? WHERE number = ?", change).close(),
+                lambda result: None,
+            )
+        return ids.entry_id(self.record.number, first)
+
+    def message_id(self, id: int, message: Message) -> str:
+        if message.extra is not None and message.extra.message_id:
+            return message.extra.message_id
+        return f"{self.record.prefix}{id & ids.SEQUENCE_MASK:010x}"
+
+    def change(self, call: Callable[[apsw.Connection], tuple[R, list[Change]]], done: Done[R]) -> None:
+        """Run a call in the transaction; once it has landed, take its changes over and tell its result."""
+
+        def landed(outcome: tuple[R, list[Change]] | StoreError) -> None:
+            if isinstance(outcome, StoreError):
+                done(outcome)
+            else:
+                self.land(outcome[1])
+                done(outcome[0])
+
+        self.writer.call(call, landed)
+
+    def find(self, id: int, done: Done[Entry | None]) -> None:
+        self.writer.call(lambda db: next(iter(entries(db.execute(statement.SELECT_ENTRY, (id,)))), None), done)
+
+    def next_visible_us(self) -> int | None:
+        raise NotImplementedError
+
+    def may_have_visible(self, now_us: int) -> bool:
+        next_us = self.next_visible_us()
+        return next_us is not None and next_us <= now_us
+
+    def in_flight_at_most(self) -> int:
+        return self.tally.in_flight_at_most(self.clock.now_us())
+
+    def count_changes(self, changes: list[Change]) -> None:
+        for change in changes:
+            if change.before is not None:
+                self.tally.drop(*change.before)
+            if change.after is not None:
+                self.tally.add(*change.after)
+
+    def expired_ids(self, db: apsw.Connection, sent_after_us: int) -> list[int]:
+        """Some of the oldest entries that were sent before a time. Ids grow with time, so they are the first ones."""
+        low = ids.entry_id(self.record.number, 0)
+        rows = db.execute(
+            "SELECT id, sent FROM entry WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
+            (low, low | ids.SEQUENCE_MASK, EXPIRE_AT_ONCE),
+        )
+        return [id for id, sent in rows if sent < sent_after_us]
+
+    def recount(self, rows: list[tuple[Any, ...]]) -> None:
+        """Begin with what is on disk: rows (second, received, number)."""
+        for second, received, number in rows:
+            self.tally.add(second * 1_000_000, bool(received), number)
+
+    # What a transfer between two physical queues is made of. The first two run in the writer's thread.
+
+    def append_in(
+        self, db: apsw.Connection, drafts: Sequence[Draft], first_id: int, now_us: int
+    ) -> tuple[list[Appended], list[Change]]:
+        raise NotImplementedError
+
+    def remove_in(self, db: apsw.Connection, ids: Sequence[int], now_us: int) -> tuple[list[int], list[Change]]:
+        raise NotImplementedError
+
+    def land(self, changes: list[Change]) -> None:
+        raise NotImplementedError
+
+    def abandon(self) -> None:
+        """A transaction failed: what is remembered in memory may not be what is on disk."""
+        self._reserved = self._next

@@ -1,0 +1,41 @@
+-- The embedded store's schema, format 1 (PRAGMA user_version).
+--
+-- Upgrade rule: a change that an older Rockdove could misread gets a new number and a step in store/folder.py that
+-- turns the previous format into it inside one transaction; a newer format than the program knows is refused.
+
+-- One row a setting: the key that signs receipt handles.
+CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+
+-- Logical queues, move tasks and recently deleted names, as JSON records (core/queue.py).
+CREATE TABLE queue (uid TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE task (id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE deleted (account TEXT, name TEXT, deleted_us INTEGER NOT NULL, PRIMARY KEY (account, name)) WITHOUT ROWID;
+
+-- Physical queues. `reserved` is a sequence number that was never given out: numbering goes on there after a restart,
+-- so that no id is ever used twice. `grouped` queues are claimed by SQL with their groups in mind, the others from the
+-- cached head. A row without a queue is being emptied in the background.
+CREATE TABLE physical (
+  number INTEGER PRIMARY KEY, prefix TEXT NOT NULL, queue TEXT, fifo INTEGER NOT NULL,
+  grouped INTEGER NOT NULL, reserved INTEGER NOT NULL
+);
+
+-- The message index. `t` is the time (us) from which the message may be received; in FIFO queues a message that waits
+-- behind others of its group has t = 2^61 + its id instead (store/fifo.py). `id` holds the physical queue's number in
+-- its high bits (core/ids.py). Bodies are apart: they never change, so a claim rewrites only these few bytes.
+CREATE TABLE entry (
+  id INTEGER PRIMARY KEY, pq INTEGER NOT NULL, t INTEGER NOT NULL, rc INTEGER NOT NULL DEFAULT 0,
+  first INTEGER NOT NULL DEFAULT 0, sent INTEGER NOT NULL, grp TEXT
+);
+CREATE INDEX ready ON entry (pq, t);
+CREATE INDEX lane ON entry (pq, grp, t) WHERE grp IS NOT NULL;
+CREATE TABLE body (id INTEGER PRIMARY KEY, md5 TEXT NOT NULL, body TEXT NOT NULL, extra TEXT);
+
+-- FIFO: which deduplication keys were seen, and what a receive attempt got.
+CREATE TABLE seen (
+  queue TEXT, key TEXT, id INTEGER NOT NULL, message_id TEXT NOT NULL, at_us INTEGER NOT NULL, PRIMARY KEY (queue, key)
+) WITHOUT ROWID;
+CREATE INDEX seen_at ON seen (at_us);
+CREATE TABLE attempt (
+  queue TEXT, pq INTEGER, name TEXT, at_us INTEGER NOT NULL, claims TEXT NOT NULL, PRIMARY KEY (queue, name, pq)
+) WITHOUT ROWID;
+CREATE INDEX attempt_at ON attempt (at_us);

@@ -1,0 +1,247 @@
+"""The embedded store: one SQLite file, one writer thread, group commit; what is reported done is on disk."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from rockdove.core import ids
+from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.errors import StoreError
+from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S
+from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
+from rockdove.store.base import Appended, Done, Draft, Physical, Snapshot
+from rockdove.store.fifo import FifoQueue
+from rockdove.store.folder import Folder
+from rockdove.store.grouped import WAITING_US
+from rockdove.store.janitor import Janitor
+from rockdove.store.shelf import Change, Shelf
+from rockdove.store.standard import StandardQueue
+from rockdove.store.writer import Writer
+
+# Bytes of bodies that all cached heads together hold at most.
+HEADS_BYTES = 96 * 1024 * 1024
+# Heads are weighed once in so many changes.
+WEIGH_EVERY = 512
+
+
+class SqliteStore:
+    """See `rockdove.store.base.Store`."""
+
+    def __init__(self, folder: Path, clock: Clock, rng: random.Random, loop: asyncio.AbstractEventLoop) -> None:
+        self._folder = Folder(folder)
+        self.clock = clock
+        self.rng = rng
+        self.writer = Writer(self._folder.connect, loop)
+        self.writer.on_failure = self._abandon
+        self._shelves: dict[int, StandardQueue | FifoQueue] = {}
+        # Read once when opened, consumed by `physical`.
+        self._known: dict[int, tuple[bool, int]] = {}
+        self._counted: dict[int, list[tuple[Any, ...]]] = {}
+        self._held: dict[int, list[tuple[int, str, int]]] = {}
+        self._numbers: set[int] = set()
+        self._weighed = 0
+        self._janitor = Janitor(self, loop)
+
+    def open(self) -> Snapshot:
+        self._folder.take()
+        try:
+            db = self._folder.connect()
+            try:
+                snapshot = self._load(db)
+            finally:
+                db.close()
+        except BaseException:
+            self._folder.release()
+            raise
+        self.writer.start()
+        self._janitor.start()
+        return snapshot
+
+    def close(self) -> None:
+        self._janitor.stop()
+        self.writer.stop()
+        self._folder.release()
+
+    def _load(self, db: apsw.Connection) -> Snapshot:
+        rows: list[tuple[Any, ...]] = db.execute("SELECT number, grouped, reserved FROM physical").fetchall()
+        self._known = {number: (bool(grouped), reserved) for number, grouped, reserved in rows}
+        self._numbers = set(self._known)
+        now = self.clock.now_us()
+        counted = db.execute(
+            "SELECT pq, max(t, ?) / 1000000, rc > 0, count(*) FROM entry WHERE t < ? GROUP BY 1, 2, 3",
+            (now, WAITING_US),
+        )
+        for number, *row in counted:
+            self._counted.setdefault(number, []).append(tuple(row))
+        held: Any = db.execute(
+            "SELECT pq, id, grp, t FROM entry WHERE grp > '' AND rc > 0 AND t > ? AND t < ?", (now, WAITING_US)
+        )
+        for number, *hold in held:
+            self._held.setdefault(number, []).append(tuple(hold))
+        queues = [msgspec.json.decode(text, type=QueueRecord) for (text,) in db.execute("SELECT record FROM queue")]
+        tasks = [msgspec.json.decode(text, type=MoveTask) for (text,) in db.execute("SELECT record FROM task")]
+        deleted = [DeletedQueue(*row) for row in db.execute("SELECT account, name, deleted_us FROM deleted")]
+        secret = db.execute("SELECT value FROM meta WHERE name = 'secret'").get
+        for queue in queues:
+            if queue.fifo:
+                self._count_waiting(db, queue)
+        return Snapshot(queues, deleted, tasks, secret)
+
+    def _count_waiting(self, db: apsw.Connection, queue: QueueRecord) -> None:
+        delay_us = _delay_us(queue)
+        sql = (
+            "SELECT CASE WHEN rc THEN 0 ELSE (sent + ?) / 1000000 END, rc > 0, count(*) FROM entry "
+            "WHERE pq = ? AND t >= ? GROUP BY 1, 2"
+        )
+        for record in queue.physical:
+            rows = db.execute(sql, (delay_us, record.number, WAITING_US)).fetchall()
+            self._counted.setdefault(record.number, []).extend(rows)
+
+    def physical(self, queue: QueueRecord, record: PhysicalRecord) -> Physical:
+        shelf = self._shelves.get(record.number)
+        if shelf is None:
+            shelf = self._shelves[record.number] = self._open_shelf(queue, record)
+        return shelf
+
+    def _open_shelf(self, queue: QueueRecord, record: PhysicalRecord) -> StandardQueue | FifoQueue:
+        grouped, reserved = self._known.pop(record.number, (False, 0))
+        counted = self._counted.pop(record.number, [])
+        shelf: StandardQueue | FifoQueue
+        if queue.fifo:
+            shelf = FifoQueue(self, queue.uid, record, reserved)
+            shelf.delay_us = _delay_us(queue)
+        else:
+            shelf = StandardQueue(self, queue.uid, record, reserved)
+            shelf.open(empty=not counted, grouped=grouped)
+            if shelf.lanes is not None:
+                shelf.lanes.hold(self._held.pop(record.number, []))
+        shelf.recount(counted)
+        return shelf
+
+    def new_physical(self) -> PhysicalRecord:
+        number = max(self._numbers, default=0) + 1
+        if number > ids.MAX_PHYSICAL_NUMBER:
+            number = next(free for free in range(1, len(self._numbers) + 2) if free not in self._numbers)
+        self._numbers.add(number)
+        return PhysicalRecord(number, ids.new_prefix())
+
+    def put_queue(self, queue: QueueRecord, done: Done[None]) -> None:
+        text = msgspec.json.encode(queue).decode()
+        kept = {record.number: record for record in queue.physical}
+
+        def call(db: apsw.Connection) -> list[int]:
+            db.execute("INSERT OR REPLACE INTO queue VALUES (?, ?)", (queue.uid, text))
+            there = {number for (number,) in db.execute("SELECT number FROM physical WHERE queue = ?", (queue.uid,))}
+            for record in kept.values():
+                if record.number not in there:
+                    row = (record.number, record.prefix, queue.uid, queue.fifo)
+                    db.execute("INSERT INTO physical VALUES (?, ?, ?, ?, 0, 0)", row)
+            for number in there - kept.keys():
+                db.execute("UPDATE physical SET queue = NULL WHERE number = ?", (number,))
+            return list(there - kept.keys())
+
+        self._record(call, done)
+
+    def drop_queue(self, queue: QueueRecord, deleted_us: int, done: Done[None]) -> None:
+        uid, name = queue.uid, (queue.account, queue.name, deleted_us)
+
+        def call(db: apsw.Connection) -> list[int]:
+            db.execute("DELETE FROM queue WHERE uid = ?", (uid,))
+            db.execute("DELETE FROM seen WHERE queue = ?", (uid,))
+            db.execute("DELETE FROM attempt WHERE queue = ?", (uid,))
+            db.execute("INSERT OR REPLACE INTO deleted VALUES (?, ?, ?)", name)
+            dropped = [number for (number,) in db.execute("SELECT number FROM physical WHERE queue = ?", (uid,))]
+            db.execute("UPDATE physical SET queue = NULL WHERE queue = ?", (uid,))
+            return dropped
+
+        self._record(call, done)
+
+    def _record(self, call: Any, done: Done[None]) -> None:
+        """Change records; what physical queues they drop, the janitor empties."""
+
+        def landed(result: list[int] | StoreError) -> None:
+            if isinstance(result, StoreError):
+                done(result)
+                return
+            for number in result:
+                self._shelves.pop(number, None)
+            if result:
+                self._janitor.empty()
+            done(None)
+
+        self.writer.call(call, landed)
+
+    def put_task(self, task: MoveTask, done: Done[None]) -> None:
+        row = (task.task_id, msgspec.json.encode(task).decode())
+
+        def landed(result: StoreError | None) -> None:
+            done(result)
+
+        self.writer.call(lambda db: db.execute("INSERT OR REPLACE INTO task VALUES (?, ?)", row).close(), landed)
+
+    def transfer(
+        self,
+        source: Physical,
+        ids: Sequence[int],
+        target: Physical,
+        drafts: Sequence[Draft],
+        done: Done[list[Appended]],
+    ) -> None:
+        assert isinstance(source, Shelf)
+        assert isinstance(target, Shelf)
+        now = self.clock.now_us()
+        if isinstance(target, StandardQueue):
+            target.prepare(drafts)
+        first = target.take_numbers(len(drafts))
+        by_id = dict(zip(ids, drafts, strict=True))
+
+        def call(db: apsw.Connection) -> tuple[list[Appended], list[Change], list[Change]]:
+            removed, out = source.remove_in(db, list(ids), now)
+            appended, into = target.append_in(db, [by_id[id] for id in removed], first, now)
+            return appended, out, into
+
+        def landed(result: tuple[list[Appended], list[Change], list[Change]] | StoreError) -> None:
+            if isinstance(result, StoreError):
+                done(result)
+                return
+            appended, out, into = result
+            source.land(out)
+            target.land(into)
+            done(appended)
+
+        self.writer.call(call, landed)
+
+    def weigh(self, using: StandardQueue) -> None:
+        """Keep all heads together within the memory they may use: over it, all but the one in use are forgotten."""
+        self._weighed += 1
+        if self._weighed < WEIGH_EVERY:
+            return
+        self._weighed = 0
+        heads = [shelf for shelf in self._shelves.values() if isinstance(shelf, StandardQueue)]
+        if sum(shelf.head.bytes for shelf in heads) > HEADS_BYTES:
+            for shelf in heads:
+                if shelf is not using:
+                    shelf.head.abandon()
+
+    def _abandon(self, error: StoreError) -> None:
+        for shelf in self._shelves.values():
+            shelf.abandon()
+
+    def free_number(self, number: int) -> None:
+        self._numbers.discard(number)
+
+    def forget_old(self, db: apsw.Connection) -> None:
+        """Deduplication keys, receive attempts and deleted names are kept only for as long as they matter."""
+        now = self.clock.now_us()
+        db.execute("DELETE FROM seen WHERE at_us <= ?", (now - DEDUPLICATION_S * SECOND_US,))
+        db.execute("DELETE FROM attempt WHERE at_us <= ?", (now - RECEIVE_ATTEMPT_S * SECOND_US,))
+        db.execute("DELETE FROM deleted WHERE deleted_us <= ?", (now - COOL_DOWN_S * SECOND_US,))
+
+
+def _delay_us(queue: QueueRecord) -> int:
+    return int(queue.attributes.get("DelaySeconds", "0")) * SECOND_US

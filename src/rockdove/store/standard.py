@@ -1,0 +1,307 @@
+"""A standard physical queue of the embedded store: claims are decided on the cached head, and written behind."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import apsw
+
+from rockdove.core.clock import SECOND_US
+from rockdove.core.errors import StoreError
+from rockdove.core.message import Entry
+from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Want
+from rockdove.store.fair import FairQueue
+from rockdove.store.head import KEPT, LOW, START, Head
+from rockdove.store.row import decode_rows, entries, entry, extra_text
+from rockdove.store.shelf import Change, Shelf
+from rockdove.store.sql import statement
+from rockdove.store.writer import Gone
+
+
+class StandardQueue(Shelf):
+    """The five verbs over a head, until the first message with a group comes: from then on a `FairQueue` has them."""
+
+    head: Head
+    lanes: FairQueue | None = None
+
+    def open(self, empty: bool, grouped: bool) -> None:
+        self.head = Head(None if empty else START)
+        self._parked: list[tuple[Want, Done[Claimed]]] = []
+        if grouped:
+            self.lanes = FairQueue(self)
+
+    def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
+        self.prepare(drafts)
+        if self.lanes is not None:
+            self.lanes.append(drafts, done)
+            return
+        batch, number = self.writer.batch, self.record.number
+        id = self.take_numbers(len(drafts))
+        appended: list[Appended] = []
+        fresh: list[Entry] = []
+        for draft in drafts:
+            message, t = draft.message, draft.visible_us
+            batch.entries += (id, number, t, message.sent_us, None)
+            batch.bodies += (id, message.md5, message.body, extra_text(message))
+            appended.append(Appended(id, self.message_id(id, message)))
+            fresh.append(Entry(id, t, message))
+            id += 1
+        self.writer.wait(partial(self._appended, fresh, appended, done))
+
+    def _appended(
+        self, fresh: list[Entry], appended: list[Appended], done: Done[list[Appended]], failed: StoreError | None
+    ) -> None:
+        if failed is not None:
+            done(failed)
+            return
+        for new in fresh:
+            self.tally.add(new.visible_us, False)
+            self.head.put(new)
+        self.store.weigh(self)
+        done(appended)
+
+    def prepare(self, drafts: Sequence[Draft]) -> None:
+        """Before the first message with a group comes in: from then on, groups count."""
+        if self.lanes is None and any(map(_has_group, drafts)):
+            self._become_fair()
+
+    def _become_fair(self) -> None:
+        number = self.record.number
+        self.writer.call(
+            lambda db: db.execute("UPDATE physical SET grouped = 1 WHERE number = ?", (number,)).close(),
+            lambda result: None,
+        )
+        self.lanes = FairQueue(self)
+        self.head.abandon()
+        parked, self._parked = self._parked, []
+        for want, done in parked:
+            self.lanes.claim(want, done)
+
+    def claim(self, want: Want, done: Done[Claimed]) -> None:
+        if self.lanes is not None:
+            self.lanes.claim(want, done)
+            return
+        now = self.clock.now_us()
+        head = self.head
+        if self._parked or head.wants_more(now, want.limit + want.spread - 1 if want.spread else KEPT):
+            self._parked.append((want, done))
+            if not head.fetching:
+                self._fetch()
+            return
+        self._claim(want, done, now)
+        if head.wants_more(now, LOW):
+            self._fetch()
+
+    def _claim(self, want: Want, done: Done[Claimed], now: int) -> None:
+        head, moved = self.head, self.writer.batch.moved
+        hidden_us = now + want.timeout_us
+        claimed = Claimed([], [])
+        before: list[Entry] = []
+        expired: list[int] = []
+        while len(claimed.entries) < want.limit:
+            found = head.take(now, want.limit - len(claimed.entries), want.spread, self.rng)
+            if not found:
+                break
+            for old in found:
+                if old.message.sent_us < want.sent_after_us:
+                    expired.append(old.id)
+                    continue
+                count, first_us = old.receive_count, old.first_received_us or now
+                if 0 < want.max_receives <= count:
+                    claimed.dead.append(Entry(old.id, hidden_us, old.message, count, first_us))
+                else:
+                    count += 1
+                    claimed.entries.append(Entry(old.id, hidden_us, old.message, count, first_us))
+                before.append(old)
+                moved[old.id] = (hidden_us, count, first_us)
+        if expired:
+            self._remove(expired, lambda gone: None)
+        if not before:
+            claimed.next_us = head.next_us()
+            done(claimed)
+            return
+        # Only now: without a timeout, the loop above would find the same entries for ever.
+        for new in claimed.entries + claimed.dead:
+            head.put(new)
+        self.writer.wait(partial(self._claimed, before, claimed, done))
+
+    def _claimed(self, before: list[Entry], claimed: Claimed, done: Done[Claimed], failed: StoreError | None) -> None:
+        if failed is not None:
+            done(failed)
+            return
+        for old in before:
+            self.tally.drop(old.visible_us, old.receive_count > 0)
+        for new in claimed.entries:
+            self.tally.add(new.visible_us, True)
+        for new in claimed.dead:
+            self.tally.add(new.visible_us, True)
+        done(claimed)
+
+    def _fetch(self) -> None:
+        fetch = self.head.fetch()
+        arguments = (self.record.number, *fetch.start, KEPT + 1)
+
+        def fetched(result: str | StoreError) -> None:
+            parked, self._parked = self._parked, []
+            if isinstance(result, StoreError):
+                for _, done in parked:
+                    done(result)
+                return
+            rows = decode_rows(result)
+            bound = (rows[-1].t, rows[-1].id) if len(rows) > KEPT else None
+            self.head.fetched(fetch, [entry(row) for row in rows[:KEPT]], bound)
+            self.store.weigh(self)
+            now = self.clock.now_us()
+            for want, done in parked:
+                self._claim(want, done, now)
+
+        self.writer.call(lambda db: db.execute(statement.REFILL, arguments).get, fetched)
+
+    def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
+        if self.lanes is not None:
+            self.lanes.move(id, visible_us, receive_count, done)
+            return
+        now = self.clock.now_us()
+
+        def call(db: apsw.Connection) -> tuple[bool, list[Change]]:
+            for old in entries(db.execute(statement.SELECT_ENTRY, (id,))):
+                if old.receive_count and old.visible_us > now:
+                    new = Entry(id, visible_us, old.message, old.receive_count, old.first_received_us)
+                    db.execute("UPDATE entry SET t = ? WHERE id = ?", (visible_us, id))
+                    return True, [Change(id, (old.visible_us, True), (visible_us, True), new)]
+            return False, []
+
+        self.change(call, done)
+
+    def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
+        if self.lanes is not None:
+            self.lanes.remove(id, receive_count, done)
+            return
+        self._remove([id], lambda gone: done(gone if isinstance(gone, StoreError) else gone > 0))
+
+    def _remove(self, removed: Sequence[int], done: Done[int]) -> None:
+        batch = self.writer.batch
+        for id in removed:
+            self.head.discard(id)
+        batch.removed += removed
+        self.writer.wait(partial(self._removed, batch.gone, removed, done))
+
+    def _removed(
+        self, gone: dict[int, Gone], removed: Sequence[int], done: Done[int], failed: StoreError | None
+    ) -> None:
+        if failed is not None:
+            done(failed)
+            return
+        number = 0
+        for id in removed:
+            # Popped: the same message may be deleted twice in one batch.
+            row = gone.pop(id, None)
+            if row is not None:
+                number += 1
+                self.tally.drop(row.t, row.rc > 0)
+        done(number)
+
+    def release(self, claimed: Sequence[Entry], done: Done[None]) -> None:
+        if self.lanes is not None:
+            self.lanes.release(claimed, done)
+            return
+        now = self.clock.now_us()
+
+        def call(db: apsw.Connection) -> tuple[None, list[Change]]:
+            changes: list[Change] = []
+            for new in claimed:
+                rc = max(new.receive_count - 1, 0)
+                back = Entry(new.id, now, new.message, rc, new.first_received_us if rc else 0)
+                # Only what is still as the claim left it.
+                db.execute(
+                    "UPDATE entry SET t = ?, rc = ?, first = ? WHERE id = ? AND t = ? AND rc = ?",
+                    (now, rc, back.first_received_us, new.id, new.visible_us, new.receive_count),
+                )
+                if db.changes():
+                    changes.append(Change(new.id, (new.visible_us, True), (now, rc > 0), back))
+            return None, changes
+
+        self.change(call, done)
+
+    def count(self, done: Done[Counts]) -> None:
+        now = self.clock.now_us()
+        second_end = (now // SECOND_US + 1) * SECOND_US
+
+        def call(db: apsw.Connection) -> tuple[tuple[int, int], list[Change]]:
+            return db.execute(statement.PASSING, (self.record.number, now, second_end)).get, []
+
+        self.change(call, lambda got: done(self.tally.counts(now, got) if isinstance(got, tuple) else got))
+
+    def peek(self, limit: int, done: Done[list[Entry]]) -> None:
+        self.change(lambda db: (entries(db.execute(statement.PEEK, (self.record.number, limit))), []), done)
+
+    def expire(self, sent_after_us: int, done: Done[int]) -> None:
+        if self.lanes is not None:
+            self.lanes.expire(sent_after_us, done)
+            return
+
+        def found(result: list[int] | StoreError) -> None:
+            if isinstance(result, StoreError):
+                done(result)
+            elif result:
+                self._remove(result, done)
+            else:
+                done(0)
+
+        self.writer.call(lambda db: self.expired_ids(db, sent_after_us), found)
+
+    def retime(self, delay_us: int, done: Done[None]) -> None:
+        """A standard queue's delay holds for messages sent from now on."""
+        done(None)
+
+    def next_visible_us(self) -> int | None:
+        return self.head.next_us() if self.lanes is None else self.lanes.next_visible_us()
+
+    def append_in(
+        self, db: apsw.Connection, drafts: Sequence[Draft], first_id: int, now_us: int
+    ) -> tuple[list[Appended], list[Change]]:
+        if self.lanes is not None:
+            return self.lanes.append_in(db, drafts, first_id, now_us)
+        appended: list[Appended] = []
+        changes: list[Change] = []
+        rows, bodies = [], []
+        for id, draft in enumerate(drafts, first_id):
+            message, t = draft.message, draft.visible_us
+            rows += [id, self.record.number, t, message.sent_us, None]
+            bodies += [id, message.md5, message.body, extra_text(message)]
+            appended.append(Appended(id, self.message_id(id, message)))
+            changes.append(Change(id, None, (t, False), Entry(id, t, message)))
+        statement.INSERT_ENTRY.run(db, rows)
+        statement.INSERT_BODY.run(db, bodies)
+        return appended, changes
+
+    def remove_in(self, db: apsw.Connection, ids: Sequence[int], now_us: int) -> tuple[list[int], list[Change]]:
+        if self.lanes is not None:
+            return self.lanes.remove_in(db, ids, now_us)
+        changes: list[Change] = []
+        for id in ids:
+            for old in entries(db.execute(statement.SELECT_ENTRY, (id,))):
+                db.execute("DELETE FROM entry WHERE id = ?", (id,))
+                db.execute("DELETE FROM body WHERE id = ?", (id,))
+                changes.append(Change(id, (old.visible_us, old.receive_count > 0), None))
+        return [change.id for change in changes], changes
+
+    def land(self, changes: list[Change]) -> None:
+        if self.lanes is not None:
+            self.lanes.land(changes)
+            return
+        self.count_changes(changes)
+        for change in changes:
+            if change.entry is not None:
+                self.head.put(change.entry)
+            else:
+                self.head.discard(change.id)
+        self.store.weigh(self)
+
+    def abandon(self) -> None:
+        super().abandon()
+        self.head.abandon()
+
+
+def _has_group(draft: Draft) -> bool:
+    extra = draft.message.extra
+    return extra is not None and extra.group_id is not None

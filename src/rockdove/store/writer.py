@@ -1,0 +1,178 @@
+"""The one thread that writes, and its group commit: one transaction, one fsync, for all that is waiting.
+
+The event loop collects changes in a `Batch`. As soon as the thread is free it takes the whole batch, applies it with a
+few statements that carry many rows each (a statement costs two hand-overs of the interpreter lock, however many rows it
+has), commits, and the loop then tells everybody who waits.
+"""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, TypeAlias
+
+import apsw
+import msgspec
+
+from rockdove.core.errors import StoreError
+from rockdove.store.sql import statement
+
+# Runs in the writer's thread inside the transaction, after the batch's rows.
+Call: TypeAlias = Callable[[apsw.Connection], Any]
+Landed: TypeAlias = Callable[[Any], None]
+Aside: TypeAlias = tuple[Callable[[apsw.Connection], None], Callable[[], None]]
+
+
+class Gone(msgspec.Struct, array_like=True, gc=False):
+    """What a removed row was."""
+
+    id: int
+    t: int
+    rc: int
+
+
+class Batch:
+    """Changes that go to disk together."""
+
+    __slots__ = ("bodies", "calls", "entries", "failed", "gone", "moved", "removed", "results", "waiting")
+
+    def __init__(self) -> None:
+        # Flat rows, in the order of the statements' columns.
+        self.entries: list[Any] = []
+        self.bodies: list[Any] = []
+        # id -> (t, rc, first): the last change wins.
+        self.moved: dict[int, tuple[int, int, int]] = {}
+        self.removed: list[int] = []
+        self.calls: list[tuple[Call, Landed]] = []
+        # Called in order when the batch has landed, with None or the error.
+        self.waiting: list[Callable[[StoreError | None], None]] = []
+        self.gone: dict[int, Gone] = {}
+        self.results: list[Any] = []
+        self.failed: StoreError | None = None
+
+
+class Writer:
+    """Owns the writing connection. All methods are for the event loop's thread."""
+
+    def __init__(self, connect: Callable[[], apsw.Connection], loop: asyncio.AbstractEventLoop) -> None:
+        self._connect = connect
+        self._loop = loop
+        self._inbox: SimpleQueue[Batch | Aside | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="rockdove-writer", daemon=True)
+        self._busy = False
+        self._scheduled = False
+        self._closed = False
+        self.batch = Batch()
+        # How many batches have landed: who wants to know whether anything was written compares.
+        self.commits = 0
+        self.on_failure: Callable[[StoreError], None] = lambda error: None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Write what is waiting, and end. Nobody is told any more: the loop is no longer running."""
+        self._closed = True
+        self._inbox.put(self.batch)
+        self._inbox.put(None)
+        self._thread.join()
+
+    def wait(self, landed: Callable[[StoreError | None], None]) -> None:
+        """Be told when all that was put into the batch so far has landed."""
+        self.batch.waiting.append(landed)
+        if not (self._busy or self._scheduled):
+            self._scheduled = True
+            self._loop.call_soon(self._send)
+
+    def call(self, call: Call, landed: Landed) -> None:
+        """Run something inside the transaction, after the batch's rows; ``landed`` gets its result or the error."""
+        self.batch.calls.append((call, landed))
+        if not (self._busy or self._scheduled):
+            self._scheduled = True
+            self._loop.call_soon(self._send)
+
+    def _send(self) -> None:
+        self._scheduled = False
+        if self._busy or self._closed:
+            return
+        batch, self.batch = self.batch, Batch()
+        self._busy = True
+        self._inbox.put(batch)
+
+    def aside(self, work: Callable[[apsw.Connection], None], done: Callable[[], None]) -> None:
+        """Run maintenance in the writer's thread between two batches, outside a transaction. It may fail."""
+        self._inbox.put((work, done))
+
+    def _land(self, batch: Batch) -> None:
+        self._busy = False
+        self.commits += 1
+        if self.batch.waiting or self.batch.calls:
+            self._send()
+        failed = batch.failed
+        if failed is not None:
+            self.on_failure(failed)
+        for landed in batch.waiting:
+            landed(failed)
+        if failed is None:
+            for (_, told), result in zip(batch.calls, batch.results, strict=True):
+                told(result)
+        else:
+            for _, told in batch.calls:
+                told(failed)
+
+    def _run(self) -> None:
+        db = self._connect()
+        while (work := self._inbox.get()) is not None:
+            if isinstance(work, Batch):
+                self._write(db, work)
+            else:
+                self._maintain(db, *work)
+        db.close()
+
+    def _write(self, db: apsw.Connection, batch: Batch) -> None:
+        try:
+            _apply(db, batch)
+        except Exception as error:
+            batch.failed = _failure(db, error)
+        if not self._closed:
+            self._loop.call_soon_threadsafe(self._land, batch)
+
+    def _maintain(self, db: apsw.Connection, work: Callable[[apsw.Connection], None], done: Callable[[], None]) -> None:
+        # Busy or full: what was not tidied up now will be later.
+        with contextlib.suppress(apsw.Error):
+            work(db)
+        if not self._closed:
+            self._loop.call_soon_threadsafe(done)
+
+
+def _failure(db: apsw.Connection, error: Exception) -> StoreError:
+    if db.in_transaction:
+        try:
+            db.execute("ROLLBACK")
+        except apsw.Error as also:
+            error.add_note(f"and the rollback failed: {also}")
+    failed = StoreError(f"{type(error).__name__}: {error}")
+    failed.__cause__ = error
+    return failed
+
+
+_gone = msgspec.json.Decoder(list[Gone]).decode
+
+
+def _apply(db: apsw.Connection, batch: Batch) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    if batch.entries:
+        statement.INSERT_ENTRY.run(db, batch.entries)
+        statement.INSERT_BODY.run(db, batch.bodies)
+    if batch.moved:
+        statement.MOVE_ENTRY.run(db, [value for id, change in batch.moved.items() for value in (id, *change)])
+    if batch.removed:
+        for sql, ids in statement.chunks(statement.SELECT_GONE, batch.removed):
+            batch.gone.update((row.id, row) for row in _gone(db.execute(sql, ids).get))
+        for sql, ids in statement.chunks(statement.DELETE_ENTRY, batch.removed):
+            db.execute(sql, ids)
+        for sql, ids in statement.chunks(statement.DELETE_BODY, batch.removed):
+            db.execute(sql, ids)
+    batch.results = [call(db) for call, _ in batch.calls]
+    db.execute("COMMIT")
