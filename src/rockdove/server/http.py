@@ -4,7 +4,7 @@ import asyncio
 import select
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, cast
 from urllib.parse import unquote
 
 import httptools
@@ -84,8 +84,8 @@ class Connection(asyncio.Protocol):
     # Connection.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's transports do not derive from asyncio's.
+        self._transport = cast(asyncio.Transport, transport)
         self._site.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -22,8 +22,8 @@ from rockdove.store.memory_standard import StandardLine
 # So many messages one call of `expire` removes at most.
 EXPIRE_AT_ONCE = 1_000
 
-# What a receive attempt got: ids, and until when each is invisible.
-Attempt: TypeAlias = list[tuple[int, int]]
+# What a receive attempt got: ids, each with its claim.
+Attempt: TypeAlias = list[tuple[int, tuple[int, int]]]
 
 
 class Past:
@@ -164,7 +164,9 @@ class Pile:
         if want.attempt is None or not self._fifo:
             return None
         seen = self._past.attempts.get(self._attempt_key(want.attempt), now_us)
-        if seen is None or any(id not in self._in_flight or self._entries[id].visible_us != us for id, us in seen):
+        if seen is None or any(
+            id not in self._in_flight or _claim_of(self._entries[id]) != claim for id, claim in seen
+        ):
             return None
         entries = [self._entries[id] for id, _ in seen]
         for entry in entries:
@@ -173,7 +175,7 @@ class Pile:
         return Claimed([copy(entry) for entry in entries], [])
 
     def _remember(self, attempt: str, entries: Sequence[Entry], now_us: int) -> None:
-        seen = [(entry.id, entry.visible_us) for entry in entries]
+        seen = [(entry.id, _claim_of(entry)) for entry in entries]
         self._past.attempts.put(self._attempt_key(attempt), seen, now_us)
 
     def _attempt_key(self, attempt: str) -> str:
