@@ -75,6 +75,15 @@ def test_one_was_received_by_another(bench: Bench, fifo: Queue) -> None:
     assert fifo.read(attempt="x") == []
 
 
+def test_one_was_received_by_another_until_the_same_moment(bench: Bench, fifo: Queue) -> None:
+    fifo.send("a", group="g")
+    (entry,) = fifo.take(timeout_s=10, attempt="x")
+    assert fifo.move(entry, 0, entry.receive_count)
+    bench.advance(5)
+    assert fifo.read(timeout_s=5) == ["a"]
+    assert fifo.read(attempt="x") == []
+
+
 def test_released(fifo: Queue) -> None:
     fifo.send("a", group="g")
     claimed = fifo.take(attempt="x")

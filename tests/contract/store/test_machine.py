@@ -1,0 +1,250 @@
+"""Random histories on every store, checked step by step against the plain model of `tests.support.store_model`.
+
+The histories are the same in every run. ``STORE_EXAMPLES=1000`` tries so many, and new ones each time.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from rockdove.core.message import Entry
+from rockdove.store.base import Appended, Draft
+from tests.support.store import Bench, Queue, message, us
+from tests.support.store_model import Model
+
+EXAMPLES = os.environ.get("STORE_EXAMPLES")
+
+QUEUES = st.integers(0, 3)
+# Queues 1 and 3 are FIFO; 2 and 3 are where the dead of 0 and 1 go.
+FIFO = (False, True, False, True)
+RETENTION_S = 60
+
+GROUPS = st.sampled_from(["a", "b", "c"])
+STEPS_S = st.sampled_from([0.000001, 0.5, 1, 4.999999, 5, 10, 10, 30, 61, 299.999999, 300])
+TIMEOUTS_S = st.sampled_from([0, 1, 5, 10, 10, 30, 100])
+LIMITS = st.sampled_from([1, 1, 2, 3, 10, 10])
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """Four queues, their models, and all handles that were ever given out."""
+
+    kind: ClassVar[str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._folder = tempfile.TemporaryDirectory(prefix="rockdove-")
+        self.bench = Bench(self.kind, Path(self._folder.name))
+        self.queues = [self.bench.queue(fifo) for fifo in FIFO]
+        self.models = [Model(fifo) for fifo in FIFO]
+        self.handles: list[tuple[int, Entry]] = []
+        self.dead: list[tuple[int, Entry]] = []
+        self.sent = 0
+
+    def teardown(self) -> None:
+        self.bench.close()
+        self._folder.cleanup()
+
+    @property
+    def now_us(self) -> int:
+        return self.bench.now_us
+
+    def drafts(self, at: int, number: int, **options: Any) -> list[Draft]:
+        self.sent += number
+        return [self.queues[at].draft(f"{self.sent - number + place}", **options) for place in range(number)]
+
+    def left(self, at: int) -> set[int]:
+        return {entry.id for entry in self.queues[at].peek(10_000)}
+
+    @rule(at=QUEUES, number=st.integers(1, 5), group=st.none() | GROUPS, delay_s=st.sampled_from([0, 0, 1, 10, 30]))
+    def send(self, at: int, number: int, group: str | None, delay_s: int) -> None:
+        if FIFO[at]:
+            drafts = self.drafts(at, number, group=group or "a")
+        else:
+            drafts = self.drafts(at, number, group=group, delay_s=delay_s)
+        self.models[at].append(drafts, self.queues[at].append(drafts), self.now_us)
+
+    @rule(at=st.sampled_from([1, 3]), group=GROUPS, keys=st.lists(st.sampled_from("kl"), min_size=1, max_size=3))
+    def send_once(self, at: int, group: str, keys: list[str]) -> None:
+        drafts = [draft for key in keys for draft in self.drafts(at, 1, group=group, key=key)]
+        self.models[at].append(drafts, self.queues[at].append(drafts), self.now_us)
+
+    @rule(
+        at=QUEUES,
+        limit=LIMITS,
+        timeout_s=TIMEOUTS_S,
+        max_receives=st.sampled_from([0, 0, 1, 2]),
+        retention_s=st.sampled_from([None, None, RETENTION_S]),
+        attempt=st.sampled_from([None, None, "x", "y"]),
+    )
+    def receive(self, at: int, **options: Any) -> None:
+        queue = self.queues[at]
+        want = queue.want(**options)
+        claimed = self.bench.do(queue.physical().claim, want)
+        self.models[at].claim(want, claimed, self.left(at), self.now_us)
+        self.handles += [(at, entry) for entry in claimed.entries]
+        self.dead += [(at, entry) for entry in claimed.dead]
+
+    @precondition(lambda self: self.handles)
+    @rule(data=st.data())
+    def delete(self, data: st.DataObject) -> None:
+        at, entry = data.draw(st.sampled_from(self.handles))
+        count = entry.receive_count if FIFO[at] else None
+        assert self.queues[at].remove(entry.id, count) == self.models[at].remove(entry.id, count, self.now_us)
+
+    @precondition(lambda self: self.handles)
+    @rule(data=st.data())
+    def delete_newest(self, data: st.DataObject) -> None:
+        """Deletes that succeed are what empties groups and queues."""
+        for at, entry in self.handles[-data.draw(st.integers(1, 4)) :]:
+            count = entry.receive_count if FIFO[at] else None
+            assert self.queues[at].remove(entry.id, count) == self.models[at].remove(entry.id, count, self.now_us)
+
+    @precondition(lambda self: self.handles)
+    @rule(data=st.data(), seconds=st.sampled_from([-1, 0, 0, 1, 10, 60]), newest=st.booleans())
+    def change_visibility(self, data: st.DataObject, seconds: int, newest: bool) -> None:
+        at, entry = data.draw(st.sampled_from(self.handles[-4:] if newest else self.handles))
+        count = entry.receive_count if FIFO[at] else None
+        expected = self.models[at].move(entry.id, self.now_us + us(seconds), count, self.now_us)
+        assert self.queues[at].move(entry, seconds, count) == expected
+
+    @precondition(lambda self: self.handles)
+    @rule(data=st.data())
+    def release(self, data: st.DataObject) -> None:
+        """Only a claim whose time is not over: a front-end gives back at once."""
+        at, _ = data.draw(st.sampled_from(self.handles[-4:]))
+        entries = [entry for of, entry in self.handles[-4:] if of == at and entry.visible_us > self.now_us]
+        self.models[at].release(entries, self.now_us)
+        self.queues[at].release(*entries)
+
+    @rule(seconds=STEPS_S)
+    def pass_time(self, seconds: float) -> None:
+        self.bench.advance(seconds)
+
+    @rule(at=QUEUES)
+    def expire(self, at: int) -> None:
+        removed = 0
+        while number := self.queues[at].expire(RETENTION_S):
+            removed += number
+        assert removed == self.models[at].expire(self.now_us - us(RETENTION_S))
+
+    @precondition(lambda self: self.dead)
+    @rule()
+    def transfer(self) -> None:
+        """All that is dead goes to its dead-letter queue; what was deleted or moved meanwhile does not."""
+        for source, target in ((0, 2), (1, 3)):
+            dead = {entry.id: entry for at, entry in self.dead if at == source}
+            self._transfer(source, target, list(dead.values()))
+        self.dead = []
+
+    def _transfer(self, source: int, target: int, dead: list[Entry]) -> None:
+        drafts = [self._moved(target, entry) for entry in dead]
+        physical = self.queues[source].physical(), self.queues[target].physical()
+        ids = [entry.id for entry in dead]
+        moved: list[Appended] = self.bench.do(self.bench.store.transfer, physical[0], ids, physical[1], drafts)
+        there = [
+            draft for id, draft in zip(ids, drafts, strict=True) if self.models[source].remove(id, None, self.now_us)
+        ]
+        self.models[target].append(there, moved, self.now_us)
+
+    def _moved(self, target: int, entry: Entry) -> Draft:
+        """As in SQS: on a standard queue a message keeps its age, on a FIFO queue it is as if sent anew."""
+        sent_us = self.now_us if FIFO[target] else entry.message.sent_us
+        moved = message(entry.message.body, sent_us, extra=entry.message.extra)
+        return Draft(moved, self.now_us + self.queues[target].delay_us)
+
+    @rule(at=QUEUES)
+    def purge(self, at: int) -> None:
+        self.queues[at].purge()
+        self.models[at].purge()
+        self.handles = [(of, entry) for of, entry in self.handles if of != at]
+
+    @rule(at=st.sampled_from([1, 3]), seconds=st.sampled_from([0, 0, 5, 20]))
+    def set_delay(self, at: int, seconds: int) -> None:
+        self.queues[at].set_delay(seconds)
+        self.models[at].retime(us(seconds))
+
+    @rule()
+    def reopen(self) -> None:
+        self.bench.reopen()
+        self._check_records()
+
+    def _check_records(self) -> None:
+        queues = sorted(self.bench.snapshot.queues, key=lambda queue: queue.uid)
+        assert queues == [queue.record for queue in self.queues]
+
+    @invariant()
+    def counts_are_exact(self) -> None:
+        for queue, model in zip(self.queues, self.models, strict=True):
+            assert queue.count() == model.counts(self.now_us)
+
+    @invariant()
+    def entries_are_as_they_should_be(self) -> None:
+        for queue, model in zip(self.queues, self.models, strict=True):
+            _check_entries(queue, model, self.now_us)
+
+    @invariant()
+    def bounds_hold(self) -> None:
+        for queue, model in zip(self.queues, self.models, strict=True):
+            physical = queue.physical()
+            assert physical.in_flight_at_most() >= model.counts(self.now_us)[1]
+            next_us, true_us = physical.next_visible_us(), model.next_us(self.now_us)
+            assert true_us is None or (next_us is not None and next_us <= true_us)
+            if model.claimable(self.now_us):
+                assert physical.may_have_visible(self.now_us)
+
+
+def _check_entries(queue: Queue, model: Model, now_us: int) -> None:
+    entries = queue.peek(10_000)
+    if not model.fifo:
+        kept = sorted(model.kept, key=lambda kept: (kept.visible_us, kept.id))
+        assert [_state(entry, entry.visible_us) for entry in entries] == [item.fields() for item in kept]
+        return
+    assert [entry.id for entry in sorted(entries, key=lambda entry: entry.id)] == [kept.id for kept in model.kept]
+    for entry in entries:
+        item = model.find(entry.id)
+        assert item is not None
+        # Since when a message has been visible plays no part in a FIFO queue.
+        visible_us = item.visible_us if max(entry.visible_us, item.visible_us) <= now_us else entry.visible_us
+        assert _state(entry, visible_us) == item.fields()
+
+
+def _state(entry: Entry, visible_us: int) -> tuple[object, ...]:
+    return entry.id, visible_us, entry.receive_count, entry.first_received_us, entry.message
+
+
+class MemoryMachine(StoreMachine):
+    kind = "memory"
+
+
+class SqliteMachine(StoreMachine):
+    kind = "sqlite"
+
+    @rule()
+    def crash(self) -> None:
+        """All calls came back before: nothing may be missing."""
+        self.bench.crash()
+        self._check_records()
+
+
+def _settings(examples: int) -> settings:
+    return settings(
+        max_examples=int(EXAMPLES or examples),
+        stateful_step_count=50,
+        derandomize=EXAMPLES is None,
+        database=None,
+        deadline=None,
+        # Time goes into fsync, not into data generation.
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+
+TestMemory = MemoryMachine.TestCase
+TestMemory.settings = _settings(60)
+
+TestSqlite = SqliteMachine.TestCase
+TestSqlite.settings = _settings(12)
