@@ -64,7 +64,21 @@ fix: setup ## let ruff repair and format what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+.PHONY: bench
+bench: setup ## our speed beside a server that stores nothing, driven by wrk
+	@scripts/need.sh wrk=wrk
+	@$(BIN)/python -m bench.run $(ARGS)
+
+.PHONY: bench-peers
+bench-peers: setup ## the same loads on ElasticMQ and moto
+	@scripts/need.sh wrk=wrk java=default-jre-headless mvn=maven
+	@$(BIN)/python -m bench.peers $(ARGS)
+
+.PHONY: bench-long
+bench-long: setup ## ten million messages in one queue: memory, receive cost, disk
+	@$(BIN)/python -m bench.depth $(ARGS)
+
 .PHONY: clean
-clean: ## remove the environment, the npm packages and every cache; data/ stays
-	rm -rf .venv .setup $(JAVASCRIPT)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist site
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+clean: ## remove the environment, the npm packages and every cache; the data folder stays
+	rm -rf .venv .setup $(JAVASCRIPT)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache target dist site
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
