@@ -76,6 +76,7 @@ bench-peers: setup ## the same loads on ElasticMQ and moto
 
 .PHONY: bench-long
 bench-long: setup ## ten million messages in one queue: memory, receive cost, disk
+	@scripts/need.sh wrk=wrk
 	@$(BIN)/python -m bench.depth $(ARGS)
 
 .PHONY: clean
