@@ -69,8 +69,9 @@ class Admin:
         async with self._lock:
             now = self._clock.now_us()
             if self._directory.rests(queue.record.purged_us, now):
+                name, pause_s = queue.record.name, limits.COOL_DOWN_S
                 raise PurgeQueueInProgress(
-                    f"Only one PurgeQueue operation on {queue.record.name} is allowed every {limits.COOL_DOWN_S} seconds."
+                    f"Only one PurgeQueue operation on {name} is allowed every {pause_s} seconds."
                 )
             physical = [self._store.new_physical() for _ in queue.record.physical]
             await self._put(queue, replace(queue.record, physical=physical, purged_us=now))

@@ -50,8 +50,11 @@ def compose(queue: Queue, parcel: Parcel, sender: str, now_us: int) -> Composed:
     if not body:
         raise MissingParameter("The request must contain the parameter MessageBody.")
     # Printable ASCII is the common case, and this the fastest way to see it.
-    if not (body.isascii() and body.isprintable()) and _FORBIDDEN.search(body):
-        raise InvalidMessageContents()
+    if not (body.isascii() and body.isprintable()) and (found := _FORBIDDEN.search(body)):
+        raise InvalidMessageContents(
+            f"Invalid binary character '#x{ord(found[0]):X}' was found in the message body, the set of allowed "
+            "characters is #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF"
+        )
     raw = body.encode()
     delay_us = _delay_us(queue, parcel.delay_s)
     if queue.fifo or parcel.group_id is not None or parcel.deduplication_id is not None or parcel.attributes:
@@ -131,7 +134,8 @@ def _check_ids(queue: Queue, parcel: Parcel) -> None:
         _check_token("MessageDeduplicationId", parcel.deduplication_id)
     elif queue.fifo and not queue.settings.content_deduplication:
         raise InvalidParameterValue(
-            "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"
+            "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided "
+            "explicitly"
         )
 
 

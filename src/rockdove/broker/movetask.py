@@ -72,7 +72,8 @@ class MoveTasks:
         active = (task for task in self._tasks.values() if task.status in (RUNNING, CANCELLING))
         if any(task.source_arn == source.arn for task in active):
             raise UnsupportedOperation(
-                "There is already a task running. Only one active task is allowed for a source queue arn at a given time."
+                "There is already a task running. "
+                "Only one active task is allowed for a source queue arn at a given time."
             )
         counts: Counts = await ask(partial(self._broker.count, source))
         task = MoveTask(

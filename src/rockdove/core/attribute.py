@@ -225,8 +225,8 @@ def check_together(attributes: Mapping[str, str]) -> None:
     per_group = attributes.get("FifoThroughputLimit") == "perMessageGroupId"
     if per_group and attributes.get("DeduplicationScope") != "messageGroup":
         raise InvalidAttributeValue(
-            "The perMessageGroupId value of FifoThroughputLimit is allowed only when the value of DeduplicationScope is "
-            "messageGroup."
+            "The perMessageGroupId value of FifoThroughputLimit is allowed only when the value of DeduplicationScope "
+            "is messageGroup."
         )
 
 

@@ -138,10 +138,6 @@ class InvalidMessageContents(Fault):
 
     shape = "InvalidMessageContents"
     code = "InvalidMessageContents"
-    text = (
-        "Invalid characters found. Valid unicode characters are "
-        "#x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF"
-    )
 
 
 class UnsupportedOperation(Fault):

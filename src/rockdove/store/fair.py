@@ -73,6 +73,9 @@ class FairQueue(GroupedQueue):
         return [row.id for row in found], [self.delete(db, row) for row in found]
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
+        if self.dropped:
+            done(Claimed([], []))
+            return
         now = self.clock.now_us()
         noisy = self._shares.noisy(now)
         self.change(lambda db: self._claim(db, want, noisy, now), done)

@@ -16,7 +16,6 @@ import msgspec
 
 from rockdove.core import ids as entry_ids
 from rockdove.core.clock import SECOND_US
-from rockdove.core.errors import StoreError
 from rockdove.core.limits import DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.message import Entry
 from rockdove.store.base import Appended, Claimed, Done, Draft, Want
@@ -100,27 +99,40 @@ class FifoQueue(GroupedQueue):
         visible = [row for row in standing if row.visible_us <= now_us]
         if any(row.receive_count and row.visible_us > now_us for row in standing):
             return self._wait(db, visible)
-        room = want.limit - len(claimed.entries)
-        waiting = entries(db.execute(_WAITING, (self.record.number, group, WAITING_US, room)))
         changes: list[Change] = []
-        left: list[Entry] = []
-        for row in sorted(standing + waiting, key=lambda row: row.id):
-            if left or len(claimed.entries) == want.limit or not self._due(row, now_us):
-                left.append(row)
-            elif row.message.sent_us < want.sent_after_us:
-                changes.append(self.delete(db, row))
-            else:
-                new, dead, change = self.hide(db, row, want, now_us)
-                changes.append(change)
-                (claimed.dead if dead else claimed.entries).append(new)
-                if dead:
-                    # The rest of the group follows when this one has gone to the dead-letter queue.
-                    left.extend(other for other in visible if other.id > row.id)
-                    break
-        locked = any(change.after is not None for change in changes)
-        if locked:
-            changes += self._wait(db, [row for row in left if row.visible_us <= now_us])
+        room = max(want.limit - len(claimed.entries), LOOK_AHEAD)
+        while rows := entries(db.execute(_WAITING, (self.record.number, group, WAITING_US, room))) + standing:
+            rows.sort(key=lambda row: row.id)
+            taken, given = self._claim_rows(db, rows, want, now_us, claimed)
+            changes += taken
+            if given or len(taken) < len(rows):
+                untouched = [row for row in rows[len(taken) :] if row.visible_us <= now_us]
+                changes += self._wait(db, untouched) if given else []
+                break
+            # All of them were expired: what comes next?
+            standing = []
         return changes + self._settle(db, group, now_us)
+
+    def _claim_rows(
+        self, db: apsw.Connection, rows: list[Entry], want: Want, now_us: int, claimed: Claimed
+    ) -> tuple[list[Change], bool]:
+        """Claim a group's messages in their order: the changes, one for each row, and whether any was claimed."""
+        changes: list[Change] = []
+        given = False
+        for row in rows:
+            if len(claimed.entries) == want.limit or not self._due(row, now_us):
+                break
+            if row.message.sent_us < want.sent_after_us:
+                changes.append(self.delete(db, row))
+                continue
+            new, dead, change = self.hide(db, row, want, now_us)
+            changes.append(change)
+            (claimed.dead if dead else claimed.entries).append(new)
+            given = True
+            if dead:
+                # The rest of the group follows when this one has gone to the dead-letter queue.
+                break
+        return changes, given
 
     def _due(self, row: Entry, now_us: int) -> bool:
         return row.receive_count > 0 or row.message.sent_us + self.delay_us <= now_us
@@ -207,15 +219,11 @@ class FifoQueue(GroupedQueue):
                 low = middle + 1
         return low
 
-    def peek(self, limit: int, done: Done[list[Entry]]) -> None:
-        def shown(found: list[Entry] | StoreError) -> None:
-            if not isinstance(found, StoreError):
-                for row in found:
-                    if row.visible_us >= WAITING_US:
-                        row.visible_us = row.message.sent_us + self.delay_us
-            done(found)
-
-        super().peek(limit, shown)
+    def shown(self, row: Entry) -> Entry:
+        """Waiting for its turn is nobody else's business: a message is visible from its own delay on."""
+        if row.visible_us >= WAITING_US:
+            row.visible_us = row.message.sent_us + self.delay_us
+        return row
 
     def retime(self, delay_us: int, done: Done[None]) -> None:
         number, before_us = self.record.number, self.delay_us

@@ -16,10 +16,16 @@ class GroupedQueue(Shelf):
     """What FIFO and fair queues have in common; see `rockdove.store.base.Physical`."""
 
     def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
+        if self.dropped:
+            done(self.gone())
+            return
         now, first = self.clock.now_us(), self.take_numbers(len(drafts))
         self.change(lambda db: self.append_in(db, drafts, first, now), done)
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
+        if self.dropped:
+            done(Claimed([], []))
+            return
         now = self.clock.now_us()
         self.change(lambda db: self.claim_in(db, want, now), done)
 
@@ -88,9 +94,6 @@ class GroupedQueue(Shelf):
         """How many (in flight, delayed) become visible between two times."""
         return db.execute(statement.PASSING, (self.record.number, now_us, end_us)).get  # type: ignore[no-any-return]
 
-    def peek(self, limit: int, done: Done[list[Entry]]) -> None:
-        self.change(lambda db: (entries(db.execute(statement.PEEK, (self.record.number, limit))), []), done)
-
     def expire(self, sent_after_us: int, done: Done[int]) -> None:
         now = self.clock.now_us()
 
@@ -110,8 +113,8 @@ class GroupedQueue(Shelf):
     def insert(self, db: apsw.Connection, id: int, t: int, group: str, draft: Draft) -> None:
         message = draft.message
         db.execute(
-            "INSERT INTO entry (id, pq, t, sent, grp) VALUES (?, ?, ?, ?, ?)",
-            (id, self.record.number, t, message.sent_us, group),
+            "INSERT INTO entry (id, pq, t, sent, grp, late) VALUES (?, ?, ?, ?, ?, ?)",
+            (id, self.record.number, t, message.sent_us, group, self.is_late(message)),
         )
         db.execute("INSERT INTO body VALUES (?, ?, ?, ?)", (id, message.md5, message.body, extra_text(message)))
 

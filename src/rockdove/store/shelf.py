@@ -50,6 +50,10 @@ class Shelf:
         self.queue = queue
         self.record = record
         self.tally = Tally(store.clock.now_us())
+        # True once the queue was deleted or purged: whoever still has this shelf gets nothing out of it or into it.
+        self.dropped = False
+        # When the newest message was sent, to know one that is older than those before it.
+        self._newest_us = 0
         self._next = next_sequence
         self._reserved = next_sequence
 
@@ -65,6 +69,12 @@ class Shelf:
                 lambda result: None,
             )
         return ids.entry_id(self.record.number, first)
+
+    def drop(self) -> None:
+        self.dropped = True
+
+    def gone(self) -> StoreError:
+        return StoreError("the queue is gone")
 
     def message_id(self, id: int, message: Message) -> str:
         if message.extra is not None and message.extra.message_id:
@@ -84,7 +94,20 @@ class Shelf:
         self.writer.call(call, landed)
 
     def find(self, id: int, done: Done[Entry | None]) -> None:
-        self.writer.call(lambda db: next(iter(entries(db.execute(statement.SELECT_ENTRY, (id,)))), None), done)
+        def call(db: apsw.Connection) -> Entry | None:
+            return next(iter(map(self.shown, entries(db.execute(statement.SELECT_ENTRY, (id,))))), None)
+
+        self.writer.call(call, done)
+
+    def peek(self, limit: int, done: Done[list[Entry]]) -> None:
+        def call(db: apsw.Connection) -> list[Entry]:
+            return [self.shown(row) for row in entries(db.execute(statement.PEEK, (self.record.number, limit)))]
+
+        self.writer.call(call, done)
+
+    def shown(self, row: Entry) -> Entry:
+        """An entry as others see it."""
+        return row
 
     def next_visible_us(self) -> int | None:
         raise NotImplementedError
@@ -103,14 +126,22 @@ class Shelf:
             if change.after is not None:
                 self.tally.add(*change.after)
 
+    def is_late(self, message: Message) -> bool:
+        """Whether a message is older than one that came before it: moved here, or sent by a clock that was set back."""
+        late = message.sent_us < self._newest_us
+        if not late:
+            self._newest_us = message.sent_us
+        return late
+
     def expired_ids(self, db: apsw.Connection, sent_after_us: int) -> list[int]:
-        """Some of the oldest entries that were sent before a time. Ids grow with time, so they are the first ones."""
+        """Some of the entries that were sent before a time: they are the first ones, and among those that came late."""
         low = ids.entry_id(self.record.number, 0)
-        rows = db.execute(
-            "SELECT id, sent FROM entry WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
-            (low, low | ids.SEQUENCE_MASK, EXPIRE_AT_ONCE),
-        )
-        return [id for id, sent in rows if sent < sent_after_us]
+        first = db.execute(statement.OLDEST, (low, low | ids.SEQUENCE_MASK, EXPIRE_AT_ONCE))
+        found: list[int] = [id for id, sent in first if sent < sent_after_us]
+        if not found:
+            late: Any = db.execute(statement.EXPIRED_LATE, (self.record.number, sent_after_us, EXPIRE_AT_ONCE))
+            found = [id for (id,) in late]
+        return found
 
     def recount(self, rows: list[tuple[Any, ...]]) -> None:
         """Begin with what is on disk: rows (second, received, number)."""

@@ -169,7 +169,9 @@ class SqliteStore:
                 done(result)
                 return
             for number in result:
-                self._shelves.pop(number, None)
+                shelf = self._shelves.pop(number, None)
+                if shelf is not None:
+                    shelf.drop()
             if result:
                 self._janitor.empty()
             done(None)
@@ -200,7 +202,10 @@ class SqliteStore:
         first = target.take_numbers(len(drafts))
         by_id = dict(zip(ids, drafts, strict=True))
 
-        def call(db: apsw.Connection) -> tuple[list[Appended], list[Change], list[Change]]:
+        def call(db: apsw.Connection) -> tuple[list[Appended], list[Change], list[Change]] | StoreError:
+            kept = db.execute("SELECT queue FROM physical WHERE number = ?", (target.record.number,)).get
+            if kept is None:
+                return StoreError("the queue to transfer to is gone")
             removed, out = source.remove_in(db, list(ids), now)
             appended, into = target.append_in(db, [by_id[id] for id in removed], first, now)
             return appended, out, into

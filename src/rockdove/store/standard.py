@@ -30,6 +30,9 @@ class StandardQueue(Shelf):
             self.lanes = FairQueue(self)
 
     def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
+        if self.dropped:
+            done(self.gone())
+            return
         self.prepare(drafts)
         if self.lanes is not None:
             self.lanes.append(drafts, done)
@@ -40,7 +43,7 @@ class StandardQueue(Shelf):
         fresh: list[Entry] = []
         for draft in drafts:
             message, t = draft.message, draft.visible_us
-            batch.entries += (id, number, t, message.sent_us, None)
+            batch.entries += (id, number, t, message.sent_us, None, self.is_late(message))
             batch.bodies += (id, message.md5, message.body, extra_text(message))
             appended.append(Appended(id, self.message_id(id, message)))
             fresh.append(Entry(id, t, message))
@@ -152,7 +155,7 @@ class StandardQueue(Shelf):
             self.store.weigh(self)
             now = self.clock.now_us()
             for want, done in parked:
-                self._claim(want, done, now)
+                self.claim(want, done) if self.lanes else self._claim(want, done, now)
 
         self.writer.call(lambda db: db.execute(statement.REFILL, arguments).get, fetched)
 
@@ -231,9 +234,6 @@ class StandardQueue(Shelf):
 
         self.change(call, lambda got: done(self.tally.counts(now, got) if isinstance(got, tuple) else got))
 
-    def peek(self, limit: int, done: Done[list[Entry]]) -> None:
-        self.change(lambda db: (entries(db.execute(statement.PEEK, (self.record.number, limit))), []), done)
-
     def expire(self, sent_after_us: int, done: Done[int]) -> None:
         if self.lanes is not None:
             self.lanes.expire(sent_after_us, done)
@@ -266,7 +266,7 @@ class StandardQueue(Shelf):
         rows, bodies = [], []
         for id, draft in enumerate(drafts, first_id):
             message, t = draft.message, draft.visible_us
-            rows += [id, self.record.number, t, message.sent_us, None]
+            rows += [id, self.record.number, t, message.sent_us, None, self.is_late(message)]
             bodies += [id, message.md5, message.body, extra_text(message)]
             appended.append(Appended(id, self.message_id(id, message)))
             changes.append(Change(id, None, (t, False), Entry(id, t, message)))
@@ -296,6 +296,12 @@ class StandardQueue(Shelf):
             else:
                 self.head.discard(change.id)
         self.store.weigh(self)
+
+    def drop(self) -> None:
+        super().drop()
+        self.head = Head(None)
+        if self.lanes is not None:
+            self.lanes.drop()
 
     def abandon(self) -> None:
         super().abandon()

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable
+from itertools import repeat
 from queue import SimpleQueue
 from typing import Any, TypeAlias
 
@@ -113,13 +114,16 @@ class Writer:
         if failed is not None:
             self.on_failure(failed)
         for landed in batch.waiting:
-            landed(failed)
-        if failed is None:
-            for (_, told), result in zip(batch.calls, batch.results, strict=True):
-                told(result)
-        else:
-            for _, told in batch.calls:
-                told(failed)
+            self._tell(landed, failed)
+        for (_, told), result in zip(batch.calls, batch.results or repeat(failed), strict=False):
+            self._tell(told, result)
+
+    def _tell(self, landed: Landed, result: Any) -> None:
+        try:
+            landed(result)
+        except Exception as error:
+            # One listener's defect is not the others'.
+            self._loop.call_exception_handler({"message": "a store's caller failed", "exception": error})
 
     def _run(self) -> None:
         db = self._connect()
@@ -134,7 +138,7 @@ class Writer:
         try:
             _apply(db, batch)
         except Exception as error:
-            batch.failed = _failure(db, error)
+            batch.failed, batch.results = _failure(db, error), []
         if not self._closed:
             self._loop.call_soon_threadsafe(self._land, batch)
 

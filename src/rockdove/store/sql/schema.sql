@@ -21,13 +21,16 @@ CREATE TABLE physical (
 
 -- The message index. `t` is the time (us) from which the message may be received; in FIFO queues a message that waits
 -- behind others of its group has t = 2^61 + its id instead (store/fifo.py). `id` holds the physical queue's number in
--- its high bits (core/ids.py). Bodies are apart: they never change, so a claim rewrites only these few bytes.
+-- its high bits (core/ids.py). `late` marks messages that are older than those before them (moved from another queue):
+-- all others expire in the order of their ids. Bodies are apart: they never change, so a claim rewrites only these bytes.
 CREATE TABLE entry (
   id INTEGER PRIMARY KEY, pq INTEGER NOT NULL, t INTEGER NOT NULL, rc INTEGER NOT NULL DEFAULT 0,
-  first INTEGER NOT NULL DEFAULT 0, sent INTEGER NOT NULL, grp TEXT
+  first INTEGER NOT NULL DEFAULT 0, sent INTEGER NOT NULL, grp TEXT,
+  late INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX ready ON entry (pq, t);
 CREATE INDEX lane ON entry (pq, grp, t) WHERE grp IS NOT NULL;
+CREATE INDEX late ON entry (pq, sent) WHERE late;
 CREATE TABLE body (id INTEGER PRIMARY KEY, md5 TEXT NOT NULL, body TEXT NOT NULL, extra TEXT);
 
 -- FIFO: which deduplication keys were seen, and what a receive attempt got.

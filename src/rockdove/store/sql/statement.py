@@ -48,7 +48,7 @@ def chunks(sized: dict[int, str], ids: Sequence[int]) -> Iterator[tuple[str, Seq
         yield sized[size], [*part, *[part[-1]] * (size - len(part))]
 
 
-INSERT_ENTRY = Rows("INSERT INTO entry (id, pq, t, sent, grp) VALUES ROWS", 5)
+INSERT_ENTRY = Rows("INSERT INTO entry (id, pq, t, sent, grp, late) VALUES ROWS", 6)
 INSERT_BODY = Rows("INSERT INTO body (id, md5, body, extra) VALUES ROWS", 4)
 MOVE_ENTRY = Rows(
     "WITH change (id, t, rc, first) AS (VALUES ROWS) "
@@ -69,5 +69,7 @@ SELECT json_group_array(json_array(id, t, rc, first, sent, md5, body, extra)) FR
 COLUMNS = "entry.id, t, rc, first, sent, md5, body, extra"
 SELECT_ENTRY = f"SELECT {COLUMNS} FROM entry JOIN body USING (id) WHERE entry.id = ?"
 PEEK = f"SELECT {COLUMNS} FROM entry JOIN body USING (id) WHERE pq = ? ORDER BY t, entry.id LIMIT ?"
+OLDEST = "SELECT id, sent FROM entry WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
+EXPIRED_LATE = "SELECT id FROM entry WHERE pq = ? AND sent < ? AND late LIMIT ?"
 # How many (in flight, delayed) become visible after the first time and before the second.
 PASSING = "SELECT coalesce(sum(rc > 0), 0), coalesce(sum(rc = 0), 0) FROM entry WHERE pq = ? AND t > ? AND t < ?"
