@@ -9,7 +9,7 @@ JAVASCRIPT := tests/integration/javascript
 NODE_MODULES := $(JAVASCRIPT)/node_modules/.package-lock.json
 
 # What `make test` runs, in this order; each but lint is also `make test-<stage>`.
-STAGES := lint test-quick test-faults test-clients
+STAGES := lint test-quick $(if $(wildcard tests/faults/test_*.py),test-faults) test-clients
 
 # More words for the program a verb starts: make serve ARGS="--port 9325", make test-quick ARGS="-k fifo -x"
 ARGS ?=
