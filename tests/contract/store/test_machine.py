@@ -1,6 +1,7 @@
 """Random histories on every store, checked step by step against the plain model of `tests.support.store_model`.
 
-The histories are the same in every run. ``STORE_EXAMPLES=1000`` tries so many, and new ones each time.
+The histories are the same in every run. ``STORE_EXAMPLES=1000`` tries so many, and new ones each time; with
+``STORE_SHRINK=1`` a failing one is made short, which takes minutes (then also ``-o faulthandler_timeout=0``).
 """
 
 import os
@@ -8,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -18,6 +19,7 @@ from tests.support.store import Bench, Queue, message, us
 from tests.support.store_model import Model
 
 EXAMPLES = os.environ.get("STORE_EXAMPLES")
+SHRINK = bool(os.environ.get("STORE_SHRINK"))
 
 QUEUES = st.integers(0, 3)
 # Queues 1 and 3 are FIFO; 2 and 3 are where the dead of 0 and 1 go.
@@ -237,6 +239,7 @@ def _settings(examples: int) -> settings:
         stateful_step_count=50,
         derandomize=EXAMPLES is None,
         database=None,
+        phases=[Phase.generate, *([Phase.shrink] if SHRINK else [])],
         deadline=None,
         # Time goes into fsync, not into data generation.
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
