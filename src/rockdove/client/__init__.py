@@ -1,1 +1,10 @@
-"""."""
+"""The client library: ``Client`` for blocking calls, ``AsyncClient`` for asyncio."""
+
+from rockdove.client.aio import AsyncClient
+from rockdove.client.error import UnexpectedAnswer, Unreachable
+from rockdove.client.outgoing import Outgoing, cut
+from rockdove.client.retry import Retry
+from rockdove.client.sync import Client
+from rockdove.wire.signature import Credentials
+
+__all__ = ["AsyncClient", "Client", "Credentials", "Outgoing", "Retry", "UnexpectedAnswer", "Unreachable", "cut"]

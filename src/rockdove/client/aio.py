@@ -1,0 +1,138 @@
+"""The client for asyncio."""
+
+import asyncio
+import random
+import ssl
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from rockdove.client import message, queue, task
+from rockdove.client.channel import Channels
+from rockdove.client.endpoint import parse_endpoint
+from rockdove.client.envelope import Envelope, shortened
+from rockdove.client.error import Lost, UnexpectedAnswer, unreachable
+from rockdove.client.retry import NEVER, Retry
+from rockdove.client.step import Names, Steps
+from rockdove.core.errors import Fault
+from rockdove.wire.shape import Request, Result
+from rockdove.wire.signature import Credentials
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _awaiting(
+    steps: Callable[Concatenate[Names, P], Steps[T]],
+) -> Callable[Concatenate["AsyncClient", P], Coroutine[Any, Any, T]]:
+    @wraps(steps)
+    async def method(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.run(steps(self.names, *args, **kwargs))
+
+    return method
+
+
+class AsyncClient:
+    """`rockdove.client.Client` for asyncio: the same methods, to be awaited, within one event loop.
+
+    Every call that is under way at the same time has a connection of its own. A call that is cancelled closes its
+    connection: a long poll then ends at the service, too, and takes no message along.
+    """
+
+    def __init__(
+        self,
+        endpoint: str | None = None,
+        *,
+        region: str | None = None,
+        credentials: Credentials | None = None,
+        retry: Retry | None = Retry(),  # noqa: B008
+        connect_timeout_s: float = 5.0,
+        timeout_s: float = 30.0,
+        tls: ssl.SSLContext | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        place = parse_endpoint(endpoint)
+        self.endpoint = place.url
+        self.names = Names()
+        self._envelope = Envelope(place, region, credentials, timeout_s)
+        self._retry = retry or NEVER
+        self._rng = random.Random()
+        self._sleep = sleep
+        self._channels = Channels(place, connect_timeout_s, tls)
+
+    async def call(self, request: Request) -> Result | None:
+        """Any operation, by its request (`rockdove.wire.shape`); None for those without result."""
+        time = asyncio.get_running_loop().time
+        start = time()
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return await self._try(shortened(request, time() - start))
+            except (Lost, Fault, UnexpectedAnswer) as error:
+                pause_s = self._retry.pause_s(request, attempt, error, self._rng)
+                if pause_s is None:
+                    if isinstance(error, Lost):
+                        raise unreachable(self.endpoint, error) from error
+                    raise
+            await self._sleep(pause_s)
+
+    async def _try(self, request: Request) -> Result | None:
+        headers, body = self._envelope.write(request)
+        reply = await self._channels.post(headers, body, self._envelope.timeout_s(request))
+        return self._envelope.read(request, reply)
+
+    async def run(self, steps: Steps[T]) -> T:
+        """Carry out an operation that takes several requests."""
+        try:
+            request = next(steps)
+            while True:
+                try:
+                    result = await self.call(request)
+                except Fault as fault:
+                    request = steps.throw(fault)
+                else:
+                    request = steps.send(result)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+    async def close(self) -> None:
+        """Close all connections; calls under way fail."""
+        await self._channels.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    create_queue = _awaiting(queue.create_queue)
+    queue_url = _awaiting(queue.queue_url)
+    list_queues = _awaiting(queue.list_queues)
+    delete_queue = _awaiting(queue.delete_queue)
+    purge = _awaiting(queue.purge)
+    attributes = _awaiting(queue.attributes)
+    set_attributes = _awaiting(queue.set_attributes)
+    tags = _awaiting(queue.tags)
+    tag_queue = _awaiting(queue.tag_queue)
+    untag_queue = _awaiting(queue.untag_queue)
+    add_permission = _awaiting(queue.add_permission)
+    remove_permission = _awaiting(queue.remove_permission)
+    dead_letter_sources = _awaiting(queue.dead_letter_sources)
+
+    send = _awaiting(message.send)
+    send_batch = _awaiting(message.send_batch)
+    receive = _awaiting(message.receive)
+    peek = _awaiting(message.peek)
+    delete = _awaiting(message.delete)
+    delete_batch = _awaiting(message.delete_batch)
+    change_visibility = _awaiting(message.change_visibility)
+    change_visibility_batch = _awaiting(message.change_visibility_batch)
+
+    start_move = _awaiting(task.start_move)
+    move_tasks = _awaiting(task.move_tasks)
+    cancel_move = _awaiting(task.cancel_move)

@@ -1,0 +1,136 @@
+"""The blocking client."""
+
+import random
+import ssl
+import time
+from collections.abc import Callable
+from functools import wraps
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+from rockdove.client import message, queue, task
+from rockdove.client.endpoint import parse_endpoint
+from rockdove.client.envelope import Envelope, shortened
+from rockdove.client.error import Lost, UnexpectedAnswer, unreachable
+from rockdove.client.pool import Pool
+from rockdove.client.retry import NEVER, Retry
+from rockdove.client.step import Names, Steps
+from rockdove.core.errors import Fault
+from rockdove.wire.shape import Request, Result
+from rockdove.wire.signature import Credentials
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _blocking(steps: Callable[Concatenate[Names, P], Steps[T]]) -> Callable[Concatenate["Client", P], T]:
+    @wraps(steps)
+    def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.run(steps(self.names, *args, **kwargs))
+
+    return method
+
+
+class Client:
+    """Calls a service and waits for its answers; threads may share it.
+
+    Without an endpoint: the environment's ``ROCKDOVE_ENDPOINT``, or this machine's. Requests are signed if there are
+    credentials, here or in the environment's ``AWS_ACCESS_KEY_ID`` and ``AWS_SECRET_ACCESS_KEY``. The methods raise
+    the service's faults (`rockdove.core.errors`) and `Unreachable`. ``retry=None`` asks once only.
+    """
+
+    def __init__(
+        self,
+        endpoint: str | None = None,
+        *,
+        region: str | None = None,
+        credentials: Credentials | None = None,
+        retry: Retry | None = Retry(),  # noqa: B008
+        connect_timeout_s: float = 5.0,
+        timeout_s: float = 30.0,
+        tls: ssl.SSLContext | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        place = parse_endpoint(endpoint)
+        self.endpoint = place.url
+        self.names = Names()
+        self._envelope = Envelope(place, region, credentials, timeout_s)
+        self._retry = retry or NEVER
+        self._rng = random.Random()
+        self._sleep = sleep
+        self._pool = Pool(place, connect_timeout_s, tls)
+
+    def call(self, request: Request) -> Result | None:
+        """Any operation, by its request (`rockdove.wire.shape`); None for those without result."""
+        start = time.monotonic()
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return self._try(shortened(request, time.monotonic() - start))
+            except (Lost, Fault, UnexpectedAnswer) as error:
+                pause_s = self._retry.pause_s(request, attempt, error, self._rng)
+                if pause_s is None:
+                    if isinstance(error, Lost):
+                        raise unreachable(self.endpoint, error) from error
+                    raise
+            self._sleep(pause_s)
+
+    def _try(self, request: Request) -> Result | None:
+        headers, body = self._envelope.write(request)
+        reply = self._pool.post(headers, body, self._envelope.timeout_s(request))
+        return self._envelope.read(request, reply)
+
+    def run(self, steps: Steps[T]) -> T:
+        """Carry out an operation that takes several requests."""
+        try:
+            request = next(steps)
+            while True:
+                try:
+                    result = self.call(request)
+                except Fault as fault:
+                    request = steps.throw(fault)
+                else:
+                    request = steps.send(result)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+    def close(self) -> None:
+        """Close the connections that are idle, and those in use as soon as they are not."""
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    create_queue = _blocking(queue.create_queue)
+    queue_url = _blocking(queue.queue_url)
+    list_queues = _blocking(queue.list_queues)
+    delete_queue = _blocking(queue.delete_queue)
+    purge = _blocking(queue.purge)
+    attributes = _blocking(queue.attributes)
+    set_attributes = _blocking(queue.set_attributes)
+    tags = _blocking(queue.tags)
+    tag_queue = _blocking(queue.tag_queue)
+    untag_queue = _blocking(queue.untag_queue)
+    add_permission = _blocking(queue.add_permission)
+    remove_permission = _blocking(queue.remove_permission)
+    dead_letter_sources = _blocking(queue.dead_letter_sources)
+
+    send = _blocking(message.send)
+    send_batch = _blocking(message.send_batch)
+    receive = _blocking(message.receive)
+    peek = _blocking(message.peek)
+    delete = _blocking(message.delete)
+    delete_batch = _blocking(message.delete_batch)
+    change_visibility = _blocking(message.change_visibility)
+    change_visibility_batch = _blocking(message.change_visibility_batch)
+
+    start_move = _blocking(task.start_move)
+    move_tasks = _blocking(task.move_tasks)
+    cancel_move = _blocking(task.cancel_move)
