@@ -7,13 +7,17 @@ from collections.abc import Sequence
 
 import msgspec
 
+from bench import process
 from bench.load import Figure, Load, Target, measure, target, warm
-from bench.report import Table, progress
+from bench.report import Table, progress, rate
 from bench.server import Server
 
 
 class Row(msgspec.Struct, frozen=True):
-    """The median of the rounds for one load on one server; `lowest` and `highest` tell how far they were apart."""
+    """The median of the rounds for one load on one server; `lowest` and `highest` tell how far they were apart.
+
+    `others` is the most that processes outside the benchmark used, in cores: with much of it the row is no figure.
+    """
 
     server: str
     load: str
@@ -22,6 +26,7 @@ class Row(msgspec.Struct, frozen=True):
     p50_ms: float
     p99_ms: float
     cpu: float
+    others: float
     lowest: float
     highest: float
     rounds: int
@@ -45,9 +50,11 @@ def contest(entries: Sequence[Entry], seconds: float, threads: int) -> list[Row]
                 at = target(entry.server, entry.load, round_)
                 at.rate = rates[i]
                 figure = measure(at, seconds, threads)
+                # A slow server goes on with what wrk abandoned: not while the next one is measured.
+                process.settle(entry.server.pid)
                 rates[i] = max(rates[i], at.rate)
                 figures[i].append(figure)
-                progress(f"round {round_}: {at.label}: {figure.requests_s:,.0f} requests/s, {figure.cpu:.2f} cores")
+                progress(f"round {round_}: {at.label}: {rate(figure.requests_s)} requests/s, {used(figure)}")
     return [_row(entry, found) for entry, found in zip(entries, figures, strict=True)]
 
 
@@ -56,6 +63,10 @@ def _warm(entry: Entry, threads: int) -> float:
     progress(f"warming up: {at.label}")
     warm(at, threads)
     return at.rate
+
+
+def used(figure: Figure) -> str:
+    return f"{figure.cpu:.2f} cores, others {figure.others:.2f}"
 
 
 def _row(entry: Entry, figures: list[Figure]) -> Row:
@@ -68,6 +79,7 @@ def _row(entry: Entry, figures: list[Figure]) -> Row:
         p50_ms=statistics.median(figure.p50_ms for figure in figures),
         p99_ms=statistics.median(figure.p99_ms for figure in figures),
         cpu=statistics.median(figure.cpu for figure in figures),
+        others=max(figure.others for figure in figures),
         lowest=min(rates),
         highest=max(rates),
         rounds=len(figures),
@@ -78,13 +90,26 @@ def requests_s(rows: Sequence[Row], server: str, load: Load) -> float:
     return next(row.requests_s for row in rows if (row.server, row.load) == (server, load.name))
 
 
-HEAD = ["load", "server", "requests/s", "lowest-highest", "messages/s", "p50 ms", "p99 ms", "cores"]
+LEGEND = (
+    "32 connections, bodies of 1 KB, AWS JSON 1.0; a receive and a delete are a request each. Cores: the server's CPU. "
+    "Others: the most that processes outside the benchmark took from the machine during a round; it should be near 0."
+)
+
+HEAD = ["load", "server", "requests/s", "lowest-highest", "messages/s", "p50 ms", "p99 ms", "cores", "others"]
 
 
 def cells(load: Load, row: Row) -> list[str]:
-    spread = f"{row.lowest:,.0f}-{row.highest:,.0f}"
-    rates = [f"{row.requests_s:,.0f}", spread, f"{row.messages_s:,.0f}"]
-    return [load.title, row.server, *rates, f"{row.p50_ms:.2f}", f"{row.p99_ms:.2f}", f"{row.cpu:.2f}"]
+    spread = f"{rate(row.lowest)}-{rate(row.highest)}"
+    rates = [rate(row.requests_s), spread, rate(row.messages_s)]
+    return [
+        load.title,
+        row.server,
+        *rates,
+        f"{row.p50_ms:.2f}",
+        f"{row.p99_ms:.2f}",
+        f"{row.cpu:.2f}",
+        f"{row.others:.2f}",
+    ]
 
 
 def table(

@@ -55,13 +55,14 @@ class Output(msgspec.Struct, frozen=True):
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """One measured run; `cpu` is the server's use, in cores."""
+    """One measured run; `cpu` is the server's use, in cores, `others` that of all but the server and wrk."""
 
     requests_s: float
     messages_s: float
     p50_ms: float
     p99_ms: float
     cpu: float
+    others: float
 
 
 class BadRun(BenchError):
@@ -70,6 +71,23 @@ class BadRun(BenchError):
 
 class RanDry(BadRun):
     """The queue was too short for the run."""
+
+
+class Meter:
+    """Who uses the machine from now on."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._begin, self._used = time.monotonic(), self._now()
+
+    def _now(self) -> tuple[float, float, float]:
+        return process.cpu_s(self._pid), process.reaped_cpu_s(), process.machine_cpu_s()
+
+    def read(self) -> tuple[float, float]:
+        """Cores used by the server, and by all others but wrk."""
+        elapsed_s = time.monotonic() - self._begin
+        server, wrk, whole = (now - then for now, then in zip(self._now(), self._used, strict=True))
+        return server / elapsed_s, max(0.0, whole - server - wrk) / elapsed_s
 
 
 class Target(msgspec.Struct):
@@ -134,14 +152,14 @@ def check(at: Target, output: Output, before: int, after: int) -> None:
 def run(at: Target, seconds: float, threads: int) -> Figure:
     """A checked run on a queue that is deep enough; raises BadRun."""
     before = _depth(at)
-    begin, used = time.monotonic(), process.cpu_s(at.server.pid)
+    meter = Meter(at.server.pid)
     output = wrk(at, seconds, threads)
-    cpu = (process.cpu_s(at.server.pid) - used) / (time.monotonic() - begin)
+    cpu, others = meter.read()
     check(at, output, before, _depth(at))
     elapsed_s = output.duration_us / 1e6
     messages = output.received if at.load.takes else output.requests * at.load.batch
     at.rate = messages / elapsed_s
-    return Figure(output.requests / elapsed_s, at.rate, output.p50_us / 1e3, output.p99_us / 1e3, cpu)
+    return Figure(output.requests / elapsed_s, at.rate, output.p50_us / 1e3, output.p99_us / 1e3, cpu, others)
 
 
 def measure(at: Target, seconds: float, threads: int) -> Figure:

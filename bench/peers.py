@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import elasticmq, report
-from bench.contest import Entry, Row, contest, requests_s, table
+from bench.contest import LEGEND, Entry, Row, contest, requests_s, table
 from bench.load import LOADS
 from bench.machine import command, machine, scratch
 from bench.moto import moto
@@ -27,7 +27,7 @@ STARTERS = {
 AIM = 2.0
 
 NOTE = (
-    "32 connections, bodies of 1 KB, AWS JSON. rockdove answers a send after fsync; ElasticMQ in memory and moto keep "
+    f"{LEGEND} rockdove answers a send after fsync; ElasticMQ in memory and moto keep "
     "nothing; ElasticMQ with SQL writes to an H2 file without an fsync for each send. moto goes through the whole "
     "queue on every call, so its figures fall with depth; it gets one run of 30 s."
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import threading
 import time
 from pathlib import Path
@@ -51,6 +52,19 @@ def _cpu_of(pid: int) -> float:
 def cpu_s(pid: int) -> float:
     """Seconds of CPU the process and its children have used so far."""
     return sum(_cpu_of(member) for member in family(pid))
+
+
+def machine_cpu_s() -> float:
+    """Seconds of CPU the whole machine has used or was refused by its host, all cores together."""
+    fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    user, nice, system, _idle, _iowait, irq, softirq, steal = (int(ticks) for ticks in fields[:8])
+    return (user + nice + system + irq + softirq + steal) / TICKS_PER_S
+
+
+def reaped_cpu_s() -> float:
+    """Seconds of CPU of our own children that have ended, such as wrk."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def memory(pid: int) -> Memory:

@@ -47,6 +47,10 @@ def yes(holds: bool) -> str:
     return "yes" if holds else "no"
 
 
+def rate(per_s: float) -> str:
+    return f"{per_s:,.0f}" if per_s >= 10 else f"{per_s:.1f}"
+
+
 def claims(holds: dict[str, bool]) -> Table:
     return Table(["claim", "holds"], [[claim, yes(held)] for claim, held in holds.items()])
 
@@ -74,7 +78,7 @@ def entry(main: Callable[[], None]) -> None:
 
 def hand_over(report: Report, title: str, tables: list[Table], args: argparse.Namespace) -> None:
     machine = f"Machine: {report.machine}"
-    body = "\n\n".join(str(table) for table in tables)
+    body = "\n\n".join(str(table) for table in tables if table.rows)
     if args.json:
         print(msgspec.json.encode(report).decode())
     else:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from bench import process, report
-from bench.contest import Entry, Row, contest, requests_s, table
+from bench.contest import LEGEND, Entry, Row, contest, requests_s, table
 from bench.footprint import Footprint, footprint
 from bench.idle import Polls, long_polls
 from bench.load import LOADS, RECEIVE, RECEIVE10, SEND, SEND10, Load
@@ -78,7 +78,7 @@ def speed_table(rows: list[Row], ratios: dict[str, float], holds: dict[str, bool
         row = next(row for row in rows if (row.server, row.load) == ("rockdove", aim.load.name))
         shares[row] = f"{ratios[aim.claim]:.2f} of {aim.against.title}"
         aims[row] = f">= {aim.share}: {yes(holds[aim.claim])}"
-    return table(rows, LOADS, {"share of the floor's": shares, "aim": aims})
+    return table(rows, LOADS, {"share of the floor's": shares, "aim": aims}, LEGEND)
 
 
 def rest_table(idle: Idle, cost: Footprint) -> Table:

@@ -113,7 +113,8 @@ async def drain(endpoint: str, queue_url: str, messages: int, connections: int =
                 continue
             entries = [{"Id": str(i), "ReceiptHandle": message.receipt_handle} for i, message in enumerate(got)]
             raw = request(endpoint, "DeleteMessageBatch", QueueUrl=queue_url, Entries=entries)
-            gone += _whole(await connection.ask(raw))
+            deleted = _whole(await connection.ask(raw))
+            gone += deleted
 
     await _together(endpoint, connections, work)
     return time.monotonic() - begin
