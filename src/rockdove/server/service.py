@@ -121,6 +121,7 @@ class Service:
     def handle(self, call: Connection, operation: Operation, request: Request) -> None:
         work = self._handlers[operation.name](call, request)
         if work is not None:
+            call.keep_headers()
             task = asyncio.get_running_loop().create_task(self._answer(call, work))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)

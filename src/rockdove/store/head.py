@@ -69,6 +69,19 @@ class Head:
             if self._late is not None:
                 self._late[entry.id] = entry
 
+    def put_new(self, entry: Entry) -> None:
+        """An entry that was never here before; the same as `put`, and quicker."""
+        key = (entry.visible_us, entry.id)
+        bound = self.bound
+        if bound is None or key < bound:
+            self._entries[entry.id] = entry
+            self._bytes += len(entry.message.body)
+            heapq.heappush(self._heap, key)
+            if len(self._entries) > MOST or self._bytes > MOST_BYTES:
+                self._trim()
+        elif self._late is not None:
+            self._late[entry.id] = entry
+
     def discard(self, id: int) -> None:
         self._drop(id)
         if self._late is not None:

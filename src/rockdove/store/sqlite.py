@@ -25,8 +25,6 @@ from rockdove.store.writer import Writer
 
 # Bytes of bodies that all cached heads together hold at most.
 HEADS_BYTES = 96 * 1024 * 1024
-# Heads are weighed once in so many changes.
-WEIGH_EVERY = 512
 
 
 class SqliteStore:
@@ -38,13 +36,13 @@ class SqliteStore:
         self.rng = rng
         self.writer = Writer(self._folder.connect, loop)
         self.writer.on_failure = self._abandon
+        self.writer.on_rest = self._weigh
         self._shelves: dict[int, StandardQueue | FifoQueue] = {}
         # Read once when opened, consumed by `physical`.
         self._known: dict[int, tuple[bool, int]] = {}
         self._counted: dict[int, list[tuple[Any, ...]]] = {}
         self._held: dict[int, list[tuple[int, str, int]]] = {}
         self._numbers: set[int] = set()
-        self._weighed = 0
         self._janitor = Janitor(self, loop)
 
     def open(self) -> Snapshot:
@@ -221,17 +219,15 @@ class SqliteStore:
 
         self.writer.call(call, landed)
 
-    def weigh(self, using: StandardQueue) -> None:
-        """Keep all heads together within the memory they may use: over it, all but the one in use are forgotten."""
-        self._weighed += 1
-        if self._weighed < WEIGH_EVERY:
-            return
-        self._weighed = 0
-        heads = [shelf for shelf in self._shelves.values() if isinstance(shelf, StandardQueue)]
-        if sum(shelf.head.bytes for shelf in heads) > HEADS_BYTES:
-            for shelf in heads:
-                if shelf is not using:
-                    shelf.head.abandon()
+    def _weigh(self) -> None:
+        """Keep all heads together within the memory they may use: over it, they are forgotten, the largest first."""
+        heads = [shelf.head for shelf in self._shelves.values() if isinstance(shelf, StandardQueue)]
+        over = sum(head.bytes for head in heads) - HEADS_BYTES
+        for head in sorted(heads, key=lambda head: -head.bytes):
+            if over <= 0:
+                return
+            over -= head.bytes
+            head.abandon()
 
     def _abandon(self, error: StoreError) -> None:
         for shelf in self._shelves.values():

@@ -44,7 +44,8 @@ class StandardQueue(Shelf):
         for draft in drafts:
             message, t = draft.message, draft.visible_us
             batch.entries += (id, number, t, message.sent_us, None, self.is_late(message))
-            batch.bodies += (id, message.md5, message.body, extra_text(message))
+            extra = None if message.extra is None else extra_text(message)
+            batch.bodies += (id, message.md5, message.body, extra)
             appended.append(Appended(id, self.message_id(id, message)))
             fresh.append(Entry(id, t, message))
             id += 1
@@ -56,10 +57,10 @@ class StandardQueue(Shelf):
         if failed is not None:
             done(failed)
             return
+        add, put = self.tally.add, self.head.put_new
         for new in fresh:
-            self.tally.add(new.visible_us, False)
-            self.head.put(new)
-        self.store.weigh(self)
+            add(new.visible_us, False)
+            put(new)
         done(appended)
 
     def prepare(self, drafts: Sequence[Draft]) -> None:
@@ -152,7 +153,6 @@ class StandardQueue(Shelf):
             rows = decode_rows(result)
             bound = (rows[-1].t, rows[-1].id) if len(rows) > KEPT else None
             self.head.fetched(fetch, [entry(row) for row in rows[:KEPT]], bound)
-            self.store.weigh(self)
             now = self.clock.now_us()
             for want, done in parked:
                 self.claim(want, done) if self.lanes else self._claim(want, done, now)
@@ -295,7 +295,6 @@ class StandardQueue(Shelf):
                 self.head.put(change.entry)
             else:
                 self.head.discard(change.id)
-        self.store.weigh(self)
 
     def drop(self) -> None:
         super().drop()

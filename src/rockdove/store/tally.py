@@ -9,36 +9,14 @@ from rockdove.core.clock import SECOND_US
 from rockdove.store.base import Counts
 
 
-class Lane:
-    """How many messages become visible in each second to come."""
-
-    def __init__(self) -> None:
-        self.total = 0
-        self._seconds: dict[int, int] = {}
-
-    def shift(self, second: int, number: int) -> None:
-        self.total += number
-        left = self._seconds.get(second, 0) + number
-        if left:
-            self._seconds[second] = left
-        else:
-            del self._seconds[second]
-
-    def after(self, second: int) -> int:
-        return self.total - self._seconds.get(second, 0)
-
-    def forget(self, second: int) -> None:
-        for past in [key for key in self._seconds if key < second]:
-            self.total -= self._seconds.pop(past)
-
-
 class Tally:
     """Counts of one physical queue. ``t`` is a visible-from time, ``received`` whether it was ever received."""
 
     def __init__(self, now_us: int) -> None:
         self.total = 0
-        self._delayed = Lane()
-        self._hidden = Lane()
+        # By second: how many never-received, and how many in-flight, messages become visible in it.
+        self._delayed: dict[int, int] = {}
+        self._hidden: dict[int, int] = {}
         # Seconds before this one are forgotten: what became visible in them is only in the total.
         self._from = now_us // SECOND_US
 
@@ -46,7 +24,8 @@ class Tally:
         self.total += number
         second = t // SECOND_US
         if second >= self._from:
-            (self._hidden if received else self._delayed).shift(second, number)
+            lane = self._hidden if received else self._delayed
+            lane[second] = lane.get(second, 0) + number
 
     def drop(self, t: int, received: bool) -> None:
         self.add(t, received, -1)
@@ -55,18 +34,19 @@ class Tally:
         """``passing``: how many are still (in flight, delayed) of those that become visible in this very second."""
         self.forget(now_us)
         second = now_us // SECOND_US
-        in_flight = passing[0] + self._hidden.after(second)
-        delayed = passing[1] + self._delayed.after(second)
+        in_flight = passing[0] + sum(self._hidden.values()) - self._hidden.get(second, 0)
+        delayed = passing[1] + sum(self._delayed.values()) - self._delayed.get(second, 0)
         return Counts(visible=self.total - in_flight - delayed, in_flight=in_flight, delayed=delayed)
 
     def in_flight_at_most(self, now_us: int) -> int:
-        """An upper bound that needs no look into the index."""
+        """An upper bound that needs no look into the index. There are at most as many seconds as in 12 hours."""
         self.forget(now_us)
-        return self._hidden.total
+        return sum(self._hidden.values())
 
     def forget(self, now_us: int) -> None:
         second = now_us // SECOND_US
         if second > self._from:
             self._from = second
-            self._delayed.forget(second)
-            self._hidden.forget(second)
+            for lane in (self._delayed, self._hidden):
+                for past in [key for key in lane if key < second or not lane[key]]:
+                    del lane[past]

@@ -19,6 +19,9 @@ import msgspec
 from rockdove.core.errors import StoreError
 from rockdove.store.sql import statement
 
+# Batches between two moments of rest.
+REST_EVERY = 128
+
 # Runs in the writer's thread inside the transaction, after the batch's rows.
 Call: TypeAlias = Callable[[apsw.Connection], Any]
 Landed: TypeAlias = Callable[[Any], None]
@@ -67,6 +70,8 @@ class Writer:
         self.batch = Batch()
         # How many batches have landed: who wants to know whether anything was written compares.
         self.commits = 0
+        # Called now and then, between two batches.
+        self.on_rest: Callable[[], None] = lambda: None
         self.on_failure: Callable[[StoreError], None] = lambda error: None
 
     def start(self) -> None:
@@ -108,6 +113,8 @@ class Writer:
     def _land(self, batch: Batch) -> None:
         self._busy = False
         self.commits += 1
+        if not self.commits % REST_EVERY:
+            self.on_rest()
         if self.batch.waiting or self.batch.calls:
             self._send()
         failed = batch.failed
