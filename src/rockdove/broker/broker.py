@@ -170,6 +170,36 @@ class Broker:
 
         physical.remove(receipt.id, receipt.receive_count, removed)
 
+    def delete_all(self, queue: Queue, handles: Sequence[str], done: Callable[[list[Fault | None]], None]) -> None:
+        """Delete messages of a standard queue together; an outcome for each handle."""
+        outcomes: list[Fault | None] = [None] * len(handles)
+        parts: dict[int, tuple[Physical, list[int], list[int]]] = {}
+        for at, handle in enumerate(handles):
+            try:
+                receipt, physical = self._resolve(queue, handle)
+            except ReceiptHandleIsInvalid as fault:
+                outcomes[at] = fault
+                continue
+            if physical is not None:
+                part = parts.setdefault(physical.record.number, (physical, [], []))
+                part[1].append(receipt.id)
+                part[2].append(at)
+        left = len(parts)
+
+        def removed(places: list[int], outcome: int | StoreError) -> None:
+            nonlocal left
+            left -= 1
+            if isinstance(outcome, StoreError):
+                for at in places:
+                    outcomes[at] = ServiceUnavailable()
+            if not left:
+                done(outcomes)
+
+        if not parts:
+            done(outcomes)
+        for physical, chosen, places in parts.values():
+            physical.remove_all(chosen, partial(removed, places))
+
     def _expired(self, handle: str, done: Finished, found: Entry | StoreError | None) -> None:
         if isinstance(found, StoreError):
             done(ServiceUnavailable())

@@ -171,8 +171,8 @@ class Receive:
     def _deliver(self) -> None:
         found, self._found = self._found, []
         queue = self._queue
-        for delivery in found:
-            queue.expect(delivery.entry.visible_us)
+        if queue.waiters:
+            queue.expect(min(delivery.entry.visible_us for delivery in found))
         if self._done or not self._reply(found):
             self._broker.give_back(queue, found)
         self._end()

@@ -1,8 +1,14 @@
 """``rockdove serve``: run the service."""
 
 import asyncio
+import contextlib
+import errno
+import fcntl
+import ipaddress
 import logging
+import os
 import signal
+import socket
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -11,8 +17,23 @@ from typing import Annotated
 import typer
 import uvloop
 
+from rockdove import __version__
+from rockdove.cli import option
+from rockdove.cli.failure import Code, Failure
+from rockdove.cli.output import Output
 from rockdove.core.errors import DataFolderError
 from rockdove.server.service import Service, Settings
+from rockdove.store.folder import LOCK
+
+_SNIPPET = """\
+import boto3
+
+sqs = boto3.client("sqs", endpoint_url="{url}", region_name="{region}",
+                   aws_access_key_id="any", aws_secret_access_key="any")
+queue = sqs.create_queue(QueueName="hello")["QueueUrl"]
+sqs.send_message(QueueUrl=queue, MessageBody="Hello, world!")
+print(sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=5)["Messages"][0]["Body"])
+"""
 
 
 class StoreName(StrEnum):
@@ -23,19 +44,49 @@ class StoreName(StrEnum):
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.", min=0, max=65535)] = 9324,
-    data: Annotated[Path, typer.Option(help="Folder that holds the messages.")] = Path("data"),
-    store: Annotated[StoreName, typer.Option(help="Where messages live.")] = StoreName.sqlite,
-    region: Annotated[str, typer.Option(help="The region that ARNs carry.")] = "us-east-1",
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", envvar="ROCKDOVE_HOST", help="Address to listen on.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(envvar="ROCKDOVE_PORT", help="Port to listen on; 0 takes any free one.", min=0, max=65535)
+    ] = 9324,
+    data: Annotated[
+        Path, typer.Option(metavar="DIR", envvar="ROCKDOVE_DATA", help="Folder that holds the messages.")
+    ] = Path("data"),
+    store: Annotated[
+        StoreName, typer.Option(envvar="ROCKDOVE_STORE", help="Where messages live; memory forgets them at the end.")
+    ] = StoreName.sqlite,
+    region: Annotated[
+        str, typer.Option(metavar="NAME", envvar="ROCKDOVE_REGION", help="The region that ARNs carry.")
+    ] = "us-east-1",
     trust_proxy: Annotated[
-        bool, typer.Option("--trust-proxy", help="Build queue URLs from X-Forwarded-* headers.")
+        bool,
+        typer.Option(
+            "--trust-proxy", envvar="ROCKDOVE_TRUST_PROXY", help="Build queue URLs from X-Forwarded-* headers."
+        ),
     ] = False,
     cool_down: Annotated[
-        bool, typer.Option(help="Refuse to purge again, or to re-create a deleted queue, for 60 s, as SQS does.")
+        bool,
+        typer.Option(
+            envvar="ROCKDOVE_COOL_DOWN",
+            help="Refuse to purge again, or to re-create a deleted queue, for 60 s, as SQS does.",
+        ),
     ] = True,
+    config: option.Config = None,
+    as_json: option.Json = False,
 ) -> None:
-    """Run the queue service until it is stopped."""
+    """Run the queue service until Ctrl-C or SIGTERM.
+
+    Messages are kept in the folder "data" under the current one, or where --data says. Once the
+    service listens, it prints "ready http://HOST:PORT"; with --json one line {"ready": URL, ...}.
+
+    \b
+    Examples:
+      rockdove serve
+      rockdove serve --port 0 --data /var/lib/rockdove
+      rockdove serve --store memory --no-cool-down
+    """
+    _check_host(host)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     settings = Settings(
         host=host,
@@ -46,23 +97,88 @@ def serve(
         trust_proxy=trust_proxy,
         cool_down=cool_down,
     )
+    uvloop.run(_run(settings, as_json))
+
+
+def _check_host(host: str) -> None:
     try:
-        uvloop.run(_run(settings))
-    except DataFolderError as error:
-        print(f"rockdove: {error}", file=sys.stderr)
-        raise typer.Exit(1) from None
-    except OSError as error:
-        print(f"rockdove: cannot listen on {host}:{port}: {error.strerror or error}", file=sys.stderr)
-        raise typer.Exit(1) from None
+        found = {address[4][0] for address in socket.getaddrinfo(host, None)}
+    except (OSError, UnicodeError) as error:
+        raise Failure(f"cannot listen on {host!r}: {_text(error)}; try --host 127.0.0.1", Code.USAGE) from None
+    if not all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in found):
+        raise Failure(
+            f"will not listen on {host}: others could reach it there, and this version has no accounts yet to keep "
+            "them out; use --host 127.0.0.1",
+            Code.REFUSED,
+        )
 
 
-async def _run(settings: Settings) -> None:
-    service = Service(settings)
+async def _run(settings: Settings, as_json: bool) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    await service.start()
-    print(f"ready http://{settings.host}:{service.port}", flush=True)
+    service = await _start(settings)
+    # A reader of our output that has gone is no reason to stop serving.
+    with contextlib.suppress(BrokenPipeError):
+        _announce(settings, service.port, Output(as_json))
     await stopped.wait()
     await service.stop()
+
+
+async def _start(settings: Settings) -> Service:
+    service = Service(settings)
+    try:
+        await service.start()
+    except DataFolderError as error:
+        raise Failure(str(error), Code.REFUSED if _is_held(settings.data) else Code.FAILED) from None
+    except OSError as error:
+        raise Failure(_listening_failed(settings, error)) from None
+    return service
+
+
+def _is_held(folder: Path) -> bool:
+    """Whether another process has the data folder."""
+    try:
+        lock = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _listening_failed(settings: Settings, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"port {settings.port} of {settings.host} is in use; stop what listens there, or choose another with "
+            "--port (0 takes any free one)"
+        )
+    if error.errno == errno.EACCES:
+        return f"port {settings.port} is not for ordinary users; choose one above 1023 with --port"
+    return (
+        f"cannot listen on {settings.host}, port {settings.port}: {_text(error)}; choose others with --host and --port"
+    )
+
+
+def _text(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _announce(settings: Settings, port: int, output: Output) -> None:
+    url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
+    folder = None if settings.store == "memory" else str(settings.data.absolute())
+    if output.as_json:
+        output.record({"ready": url, "data": folder, "store": settings.store})
+        return
+    output.line(f"Rockdove {__version__}")
+    if folder is None:
+        output.line("data: in memory; nothing is kept when the service ends\n")
+    else:
+        output.line(f"data: {folder}\n")
+    output.line(_SNIPPET.format(url=url, region=settings.region))
+    output.line(f"ready {url}")

@@ -128,9 +128,8 @@ class Connection(asyncio.Protocol):
             self._refuse(431, b"The request's headers are too large.")
         elif max(announced, self._unfinished_bytes - MAX_HEADER_BYTES) > MAX_BODY_BYTES:
             self._too_large(headers)
-        elif first and not self._body and headers.get(b"expect", b"").lower() == b"100-continue":
-            if self._transport is not None:
-                self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        elif first and not self._body and headers.get(b"expect", b"").lower() == b"100-continue" and self._transport:
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def is_gone(self) -> bool:
         """Also true if the client's farewell has arrived but was not read yet."""

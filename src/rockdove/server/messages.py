@@ -158,13 +158,24 @@ class Messages:
         batch.check(request.entries, "DeleteMessageBatchRequestEntry")
         result = shape.DeleteMessageBatchResult(successful=[], failed=[])
 
-        def delete(entry: shape.DeleteMessageBatchRequestEntry, done: Finish) -> None:
-            self._broker.delete(queue, entry.receipt_handle, done)
-
         def succeeded(id: str) -> None:
             result.successful.append(shape.DeleteMessageBatchResultEntry(id=id))
 
-        _each(request.entries, delete, succeeded, result.failed, lambda: call.answer(result))
+        def deleted(outcomes: list[Fault | None]) -> None:
+            for entry, fault in zip(request.entries, outcomes, strict=True):
+                if fault is None:
+                    succeeded(entry.id)
+                else:
+                    result.failed.append(batch.failed(entry.id, fault))
+            call.answer(result)
+
+        def delete(entry: shape.DeleteMessageBatchRequestEntry, done: Finish) -> None:
+            self._broker.delete(queue, entry.receipt_handle, done)
+
+        if queue.fifo:
+            _each(request.entries, delete, succeeded, result.failed, lambda: call.answer(result))
+        else:
+            self._broker.delete_all(queue, [entry.receipt_handle for entry in request.entries], deleted)
 
     def change_message_visibility(self, call: Call, request: shape.ChangeMessageVisibility) -> None:
         queue = self._queue(request.queue_url)

@@ -55,6 +55,15 @@ class GroupedQueue(Shelf):
 
         self.change(call, done)
 
+    def remove_all(self, ids: Sequence[int], done: Done[int]) -> None:
+        now = self.clock.now_us()
+
+        def call(db: apsw.Connection) -> tuple[int, list[Change]]:
+            removed, changes = self.remove_in(db, ids, now)
+            return len(removed), changes
+
+        self.change(call, done)
+
     def held(self, db: apsw.Connection, id: int, receive_count: int | None, now_us: int) -> Entry | None:
         """The entry, if it is in flight, and by that very receive if one is named."""
         for found in entries(db.execute(statement.SELECT_ENTRY, (id,))):

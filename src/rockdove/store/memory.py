@@ -50,6 +50,10 @@ class MemoryPhysical:
     def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
         _tell_soon(done, self._pile is not None and self._pile.remove(id, receive_count))
 
+    def remove_all(self, ids: Sequence[int], done: Done[int]) -> None:
+        pile = self._pile
+        _tell_soon(done, sum(pile.remove(id, None) for id in ids) if pile is not None else 0)
+
     def release(self, entries: Sequence[Entry], done: Done[None]) -> None:
         if self._pile:
             self._pile.release(entries)

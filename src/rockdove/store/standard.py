@@ -118,7 +118,7 @@ class StandardQueue(Shelf):
                 before.append(old)
                 moved[old.id] = (hidden_us, count, first_us)
         if expired:
-            self._remove(expired, lambda gone: None)
+            self.remove_all(expired, lambda gone: None)
         if not before:
             claimed.next_us = head.next_us()
             done(claimed)
@@ -179,9 +179,12 @@ class StandardQueue(Shelf):
         if self.lanes is not None:
             self.lanes.remove(id, receive_count, done)
             return
-        self._remove([id], lambda gone: done(gone if isinstance(gone, StoreError) else gone > 0))
+        self.remove_all((id,), lambda gone: done(gone if isinstance(gone, StoreError) else gone > 0))
 
-    def _remove(self, removed: Sequence[int], done: Done[int]) -> None:
+    def remove_all(self, removed: Sequence[int], done: Done[int]) -> None:
+        if self.lanes is not None:
+            self.lanes.remove_all(removed, done)
+            return
         batch = self.writer.batch
         for id in removed:
             self.head.discard(id)
@@ -243,7 +246,7 @@ class StandardQueue(Shelf):
             if isinstance(result, StoreError):
                 done(result)
             elif result:
-                self._remove(result, done)
+                self.remove_all(result, done)
             else:
                 done(0)
 

@@ -1,0 +1,82 @@
+"""Settings from ``rockdove.toml``: what flags and the environment do not say."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from rockdove.cli.failure import Code, Failure
+
+FILE = "rockdove.toml"
+# Under this name the commands' context holds the file that --config named.
+_CHOSEN = "rockdove.config"
+
+_KINDS: dict[str, type] = {
+    "host": str,
+    "port": int,
+    "data": str,
+    "store": str,
+    "region": str,
+    "trust_proxy": bool,
+    "cool_down": bool,
+    "endpoint": str,
+}
+_WORDS = {str: "text", int: "a whole number", bool: "true or false"}
+
+
+def remember(ctx: typer.Context, config: Path | None) -> None:
+    """``rockdove --config FILE COMMAND`` is the same as ``rockdove COMMAND --config FILE``."""
+    if config is not None:
+        ctx.meta[_CHOSEN] = config
+
+
+def apply(ctx: typer.Context, config: Path | None) -> Path | None:
+    """Make the file's settings the defaults of a command. Runs before its other options are looked at."""
+    path = config or ctx.meta.get(_CHOSEN)
+    if not ctx.resilient_parsing:
+        ctx.default_map = read(path) if path is not None else read(Path(FILE), missing_is_fine=True)
+    return config
+
+
+CONFIG_OPTION = typer.Option(
+    "--config", metavar="FILE", envvar="ROCKDOVE_CONFIG", help=f"Settings file instead of ./{FILE}.", show_envvar=False
+)
+CONFIG = typer.Option(
+    "--config",
+    metavar="FILE",
+    envvar="ROCKDOVE_CONFIG",
+    help=f"Settings file instead of ./{FILE}.",
+    show_envvar=False,
+    is_eager=True,
+    callback=apply,
+)
+
+
+def read(path: Path, missing_is_fine: bool = False) -> dict[str, Any]:
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        if missing_is_fine:
+            return {}
+        raise Failure(f"the settings file {path} does not exist", Code.USAGE) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise Failure(f"cannot read the settings file {path}: {error}", Code.USAGE) from None
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Failure(f"{path} is not TOML: {error}", Code.USAGE) from None
+    for key, value in document.items():
+        _check(path, key, value)
+    if "data" in document:
+        # A folder that a file names is meant from where the file is.
+        document["data"] = str(path.parent / document["data"])
+    return document
+
+
+def _check(path: Path, key: str, value: object) -> None:
+    kind = _KINDS.get(key)
+    if kind is None:
+        raise Failure(f"{path}: there is no setting {key!r}; those there are: {', '.join(_KINDS)}", Code.USAGE)
+    if type(value) is not kind:
+        raise Failure(f"{path}: {key} must be {_WORDS[kind]}, not {value!r}", Code.USAGE)
