@@ -6,10 +6,11 @@ MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
 JAVASCRIPT := tests/integration/javascript
+QUERY_SDK := .setup/query-sdk
 NODE_MODULES := $(JAVASCRIPT)/node_modules/.package-lock.json
 
 # What `make test` runs, in this order; each but lint is also `make test-<stage>`.
-STAGES := lint test-quick $(if $(wildcard tests/faults/test_*.py),test-faults) test-clients
+STAGES := lint test-quick $(if $(wildcard tests/faults/test_*.py),test-faults) test-clients test-query
 
 # More words for the program a verb starts: make serve ARGS="--port 9325", make test-quick ARGS="-k fifo -x"
 ARGS ?=
@@ -42,6 +43,16 @@ test-faults: setup ## tests that kill, cut and fill the disk
 .PHONY: test-clients
 test-clients: setup needs-clients ## boto3, AWS CLI, Celery, the JavaScript SDK and nginx against a real server
 	$(BIN)/pytest tests/integration $(ARGS)
+
+.PHONY: test-query
+test-query: setup $(QUERY_SDK)/installed ## the boto3 tests again with the last boto3 that spoke AWS Query
+	TEST_PROTOCOL=query PYTHONPATH=$(QUERY_SDK) $(BIN)/pytest -W ignore::DeprecationWarning tests/integration/test_boto3.py $(ARGS)
+
+$(QUERY_SDK)/installed: tests/integration/query-sdk.txt | setup
+	@rm -rf $(QUERY_SDK)
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --target $(QUERY_SDK) --requirements $< || \
+		$(BIN)/pip install --quiet --no-deps --target $(QUERY_SDK) --requirement $<
+	@touch $@
 
 .PHONY: needs-clients
 needs-clients:

@@ -1,7 +1,11 @@
-"""boto3, client and resource, against a real server; botocore compares every MD5 itself."""
+"""boto3, client and resource, against a real server; botocore compares every MD5 itself.
+
+Runs twice: with today's boto3, which speaks AWS JSON, and by `make test-query` with the last one that spoke AWS Query.
+"""
 
 import hashlib
 import json
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -47,6 +51,10 @@ def finished_move(sqs: Any, source: str) -> dict[str, Any]:
         if task["Status"] != "RUNNING" or time.monotonic() > deadline:
             return task
         time.sleep(0.05)
+
+
+def test_the_client_speaks_the_protocol_meant(sqs: Any) -> None:
+    assert sqs.meta.service_model.metadata["protocol"] == os.environ.get("TEST_PROTOCOL", "json")
 
 
 def test_the_queue_url_is_under_the_endpoint(service: Server, sqs: Any, new_name: NewName) -> None:
@@ -128,7 +136,7 @@ def test_message_attributes_of_every_type(sqs: Any, queue: str) -> None:
     )
     assert len(sent["MD5OfMessageAttributes"]) == 32
     assert len(sent["MD5OfMessageSystemAttributes"]) == 32
-    [message] = receive_all(sqs, queue, 1, MessageAttributeNames=["All"], MessageSystemAttributeNames=["All"])
+    [message] = receive_all(sqs, queue, 1, MessageAttributeNames=["All"], AttributeNames=["All"])
     assert message["MessageAttributes"] == attributes
     assert message["MD5OfMessageAttributes"] == sent["MD5OfMessageAttributes"]
     assert message["Attributes"]["AWSTraceHeader"] == trace["AWSTraceHeader"]["StringValue"]
@@ -210,7 +218,7 @@ def test_a_long_poll_is_answered_when_a_delay_ends(sqs: Any, queue: str) -> None
 def test_an_unconfirmed_message_comes_again(sqs: Any, queue: str) -> None:
     sqs.send_message(QueueUrl=queue, MessageBody="again")
     [first] = receive_all(sqs, queue, 1, VisibilityTimeout=1)
-    [second] = receive_all(sqs, queue, 1, MessageSystemAttributeNames=["ApproximateReceiveCount"])
+    [second] = receive_all(sqs, queue, 1, AttributeNames=["ApproximateReceiveCount"])
     assert second["MessageId"] == first["MessageId"]
     assert second["Attributes"]["ApproximateReceiveCount"] == "2"
 
@@ -232,7 +240,7 @@ def test_fifo_keeps_order_and_holds_a_group_back(sqs: Any, fifo: str) -> None:
     others = sqs.receive_message(QueueUrl=fifo, MaxNumberOfMessages=10)["Messages"]
     assert bodies(others) == ["b0", "b1", "b2"]
     sqs.delete_message(QueueUrl=fifo, ReceiptHandle=first[0]["ReceiptHandle"])
-    rest = sqs.receive_message(QueueUrl=fifo, MaxNumberOfMessages=10, MessageSystemAttributeNames=["All"])["Messages"]
+    rest = sqs.receive_message(QueueUrl=fifo, MaxNumberOfMessages=10, AttributeNames=["All"])["Messages"]
     assert bodies(rest) == ["a1", "a2"]
     assert rest[0]["Attributes"]["MessageGroupId"] == "a"
     assert rest[0]["Attributes"]["SequenceNumber"] == sequence[2]
@@ -256,7 +264,7 @@ def test_a_message_received_too_often_goes_to_the_dead_letter_queue_and_back(
     for _ in range(2):
         [message] = receive_all(sqs, source, 1, VisibilityTimeout=0)
     assert "Messages" not in sqs.receive_message(QueueUrl=source)
-    [dead] = receive_all(sqs, queue, 1, VisibilityTimeout=0, MessageSystemAttributeNames=["All"])
+    [dead] = receive_all(sqs, queue, 1, VisibilityTimeout=0, AttributeNames=["All"])
     assert dead["MessageId"] == sent["MessageId"]
     assert dead["Attributes"]["DeadLetterQueueSourceArn"] == arn(sqs, source)
 
