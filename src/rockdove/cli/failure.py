@@ -60,8 +60,7 @@ def code_of(error: RockdoveError) -> Code:
         if isinstance(error, _NOT_FOUND):
             return Code.NOT_FOUND
         return Code.REFUSED if isinstance(error, _REFUSED) or error.status in _DENIED else Code.FAILED
-    # By name: who has raised one has imported the client, the others need not.
-    return Code.UNREACHABLE if type(error).__name__ in ("Unreachable", "UnexpectedAnswer") else Code.FAILED
+    return Code.FAILED
 
 
 def line_of(error: RockdoveError) -> str:

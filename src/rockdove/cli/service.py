@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rockdove.cli.failure import Code, Failure
-from rockdove.client import Client
+from rockdove.client import Client, UnexpectedAnswer, Unreachable
 from rockdove.core.errors import QueueDoesNotExist
 
 
@@ -21,9 +21,11 @@ def connect(endpoint: str, region: str | None, queue: str | None = None) -> Iter
 
 @contextmanager
 def telling(endpoint: str, queue: str | None) -> Iterator[None]:
-    """Tell which queue there is not."""
+    """Tell which queue there is not, or that there is no service."""
     try:
         yield
+    except (Unreachable, UnexpectedAnswer) as error:
+        raise Failure(str(error), Code.UNREACHABLE) from error
     except QueueDoesNotExist:
         if queue is None:
             raise

@@ -1,0 +1,60 @@
+"""``rockdove backup``: copy a service's data while it runs."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rockdove.cli import option
+from rockdove.cli.failure import Code, Failure
+from rockdove.cli.figure import size
+from rockdove.cli.output import Output, Progress
+from rockdove.core.errors import DataFolderError
+from rockdove.store.backup import NotEmpty, NothingThere, copy
+
+
+def backup(
+    destination: Annotated[Path, typer.Argument(metavar="DEST", help="The new folder for the copy.")],
+    data: Annotated[
+        Path, typer.Option("--data", metavar="DIR", envvar="ROCKDOVE_DATA", help="The data folder to copy.")
+    ] = Path("data"),
+    config: option.Config = None,
+    as_json: option.Json = False,
+) -> None:
+    """Copy the data folder of a service, running or not, into a new folder.
+
+    The copy is what the service had acknowledged at one moment. It is complete as soon as DEST
+    exists, and "rockdove serve --data DEST" starts from it.
+
+    \b
+    Examples:
+      rockdove backup backup-monday
+      rockdove backup /mnt/backup/rockdove --data /var/lib/rockdove
+    """
+    progress = Progress()
+    start = time.monotonic()
+
+    def show(done: int, total: int) -> None:
+        progress.show(f"{size(done)} of {size(total)} copied")
+
+    try:
+        copied = copy(data, destination, show)
+    except NothingThere as error:
+        raise Failure(str(error), Code.NOT_FOUND) from None
+    except NotEmpty as error:
+        raise Failure(str(error), Code.REFUSED) from None
+    except DataFolderError as error:
+        raise Failure(str(error)) from None
+    finally:
+        progress.clear()
+    seconds = round(time.monotonic() - start, 3)
+    output = Output(as_json)
+    if as_json:
+        output.document(
+            {"data": str(data.absolute()), "backup": str(destination.absolute()), "bytes": copied, "seconds": seconds}
+        )
+    else:
+        output.line(
+            f"copied {size(copied)} in {seconds:.1f} s; try it with: rockdove serve --data {destination} --port 0"
+        )

@@ -1,0 +1,5 @@
+"""``rockdove queue``: the commands on queues, one file each."""
+
+from rockdove.cli.queue.group import app
+
+__all__ = ["app"]
