@@ -20,6 +20,14 @@ def test_the_same_again_with_visibility_renewed(bench: Bench, fifo: Queue) -> No
     assert len(fifo.take()) == 3
 
 
+def test_again_and_again(bench: Bench, fifo: Queue) -> None:
+    fifo.send("a", group="g")
+    for _ in range(5):
+        (entry,) = fifo.take(timeout_s=30, attempt="x")
+        assert (entry.receive_count, entry.visible_us) == (1, bench.now_us + 30_000_000)
+        bench.advance(20)
+
+
 def test_another_attempt_is_another_receive(fifo: Queue) -> None:
     fifo.send("a", group="g")
     fifo.send("b", group="h")

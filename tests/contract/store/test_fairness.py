@@ -46,6 +46,13 @@ def test_a_group_of_few_in_flight_is_not_noisy(queue: Queue) -> None:
     assert queue.read(10) == ["noise"] * 10
 
 
+def test_delayed_messages_are_not_in_flight(bench: Bench, queue: Queue) -> None:
+    queue.append([queue.draft("delayed", group="some", delay_s=100) for _ in range(50)])
+    queue.append([queue.draft("some", group="some") for _ in range(20)])
+    queue.send("other", group="other")
+    assert queue.read(10) == ["some"] * 10
+
+
 def test_a_group_with_a_small_share_is_not_noisy(queue: Queue) -> None:
     """Thirty of three hundred are a tenth, not more than a tenth."""
     queue.append([queue.draft("x", group=f"tenant {number}") for number in range(270)])

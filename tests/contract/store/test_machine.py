@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from rockdove.core.message import Entry
 from rockdove.store.base import Appended, Draft
@@ -21,15 +21,22 @@ from tests.support.store_model import Model
 EXAMPLES = os.environ.get("STORE_EXAMPLES")
 SHRINK = bool(os.environ.get("STORE_SHRINK"))
 
-QUEUES = st.integers(0, 3)
 # Queues 1 and 3 are FIFO; 2 and 3 are where the dead of 0 and 1 go.
 FIFO = (False, True, False, True)
+QUEUES = st.sampled_from([0, 0, 1, 1, 1, 2, 3])
 RETENTION_S = 60
 
 GROUPS = st.sampled_from(["a", "b", "c"])
-STEPS_S = st.sampled_from([0.000001, 0.5, 1, 4.999999, 5, 10, 10, 30, 61, 299.999999, 300])
-TIMEOUTS_S = st.sampled_from([0, 1, 5, 10, 10, 30, 100])
-LIMITS = st.sampled_from([1, 1, 2, 3, 10, 10])
+SMALL_STEPS_S = st.sampled_from([0.000001, 0.5, 1, 4.999999, 5, 10])
+LARGE_STEPS_S = st.sampled_from([30, 60, 61, 299.999999, 300])
+WANTS = st.fixed_dictionaries(
+    {
+        "limit": st.sampled_from([1, 1, 2, 3, 10]),
+        "timeout_s": st.sampled_from([0, 1, 5, 10, 30, 100]),
+        "max_receives": st.sampled_from([0, 0, 1, 2]),
+        "retention_s": st.sampled_from([None, None, None, RETENTION_S]),
+    }
+)
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -55,39 +62,59 @@ class StoreMachine(RuleBasedStateMachine):
     def now_us(self) -> int:
         return self.bench.now_us
 
-    def drafts(self, at: int, number: int, **options: Any) -> list[Draft]:
-        self.sent += number
-        return [self.queues[at].draft(f"{self.sent - number + place}", **options) for place in range(number)]
-
-    def left(self, at: int) -> set[int]:
-        return {entry.id for entry in self.queues[at].peek(10_000)}
+    @initialize(at=st.sampled_from([0, 1]), sizes=st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    def begin(self, at: int, sizes: list[int]) -> None:
+        """Hypothesis leaves out some rules in each history; without any message the others would have nothing to do."""
+        for place, size in enumerate(sizes):
+            self._append(at, self._drafts(at, size, group="ab"[place % 2]))
 
     @rule(at=QUEUES, number=st.integers(1, 5), group=st.none() | GROUPS, delay_s=st.sampled_from([0, 0, 1, 10, 30]))
     def send(self, at: int, number: int, group: str | None, delay_s: int) -> None:
         if FIFO[at]:
-            drafts = self.drafts(at, number, group=group or "a")
+            self._append(at, self._drafts(at, number, group=group or "a"))
         else:
-            drafts = self.drafts(at, number, group=group, delay_s=delay_s)
-        self.models[at].append(drafts, self.queues[at].append(drafts), self.now_us)
+            self._append(at, self._drafts(at, number, group=group, delay_s=delay_s))
 
     @rule(at=st.sampled_from([1, 3]), group=GROUPS, keys=st.lists(st.sampled_from("kl"), min_size=1, max_size=3))
     def send_once(self, at: int, group: str, keys: list[str]) -> None:
-        drafts = [draft for key in keys for draft in self.drafts(at, 1, group=group, key=key)]
+        self._append(at, [draft for key in keys for draft in self._drafts(at, 1, group=group, key=key)])
+
+    def _drafts(self, at: int, number: int, **options: Any) -> list[Draft]:
+        self.sent += number
+        return [self.queues[at].draft(f"{self.sent - number + place}", **options) for place in range(number)]
+
+    def _append(self, at: int, drafts: list[Draft]) -> None:
         self.models[at].append(drafts, self.queues[at].append(drafts), self.now_us)
 
-    @rule(
-        at=QUEUES,
-        limit=LIMITS,
-        timeout_s=TIMEOUTS_S,
-        max_receives=st.sampled_from([0, 0, 1, 2]),
-        retention_s=st.sampled_from([None, None, RETENTION_S]),
-        attempt=st.sampled_from([None, None, "x", "y"]),
-    )
-    def receive(self, at: int, **options: Any) -> None:
+    @precondition(lambda self: self.claimable())
+    @rule(data=st.data(), want=WANTS)
+    def receive(self, data: st.DataObject, want: dict[str, Any]) -> None:
+        self._claim(data.draw(st.sampled_from(self.claimable())), **want)
+
+    @rule(at=QUEUES, want=WANTS)
+    def receive_blindly(self, at: int, want: dict[str, Any]) -> None:
+        self._claim(at, **want)
+
+    @rule(at=st.sampled_from([1, 1, 3]), attempt=st.sampled_from("xy"), want=WANTS)
+    def receive_attempt(self, at: int, attempt: str, want: dict[str, Any]) -> None:
+        self._claim(at, attempt=attempt, **want)
+
+    @rule(at=QUEUES, seconds=SMALL_STEPS_S)
+    def redeliver(self, at: int, seconds: float) -> None:
+        """What was taken with this timeout comes back just then."""
+        self._claim(at, timeout_s=seconds)
+        self.bench.advance(seconds)
+        self._claim(at)
+
+    def claimable(self) -> list[int]:
+        return [at for at, model in enumerate(self.models) if model.claimable(self.now_us)]
+
+    def _claim(self, at: int, **options: Any) -> None:
         queue = self.queues[at]
         want = queue.want(**options)
         claimed = self.bench.do(queue.physical().claim, want)
-        self.models[at].claim(want, claimed, self.left(at), self.now_us)
+        left = {entry.id for entry in queue.peek(10_000)}
+        self.models[at].claim(want, claimed, left, self.now_us)
         self.handles += [(at, entry) for entry in claimed.entries]
         self.dead += [(at, entry) for entry in claimed.dead]
 
@@ -123,7 +150,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.models[at].release(entries, self.now_us)
         self.queues[at].release(*entries)
 
-    @rule(seconds=STEPS_S)
+    @rule(seconds=SMALL_STEPS_S)
     def pass_time(self, seconds: float) -> None:
         self.bench.advance(seconds)
 
@@ -159,21 +186,27 @@ class StoreMachine(RuleBasedStateMachine):
         moved = message(entry.message.body, sent_us, extra=entry.message.extra)
         return Draft(moved, self.now_us + self.queues[target].delay_us)
 
-    @rule(at=QUEUES)
-    def purge(self, at: int) -> None:
-        self.queues[at].purge()
-        self.models[at].purge()
-        self.handles = [(of, entry) for of, entry in self.handles if of != at]
+    @rule(data=st.data(), at=QUEUES, kind=st.sampled_from(["time", "time", "delay", "purge", "reopen", "crash"]))
+    def upheaval(self, data: st.DataObject, at: int, kind: str) -> None:
+        """What changes much; one rule, so that it comes seldom."""
+        if kind == "time":
+            self.bench.advance(data.draw(LARGE_STEPS_S))
+        elif kind == "delay":
+            self._set_delay(data.draw(st.sampled_from([1, 3])), data.draw(st.sampled_from([0, 0, 5, 20])))
+        elif kind == "purge":
+            self.queues[at].purge()
+            self.models[at].purge()
+            self.handles = [(of, entry) for of, entry in self.handles if of != at]
+        elif kind == "crash" and self.bench.durable:
+            self.bench.crash()
+            self._check_records()
+        else:
+            self.bench.reopen()
+            self._check_records()
 
-    @rule(at=st.sampled_from([1, 3]), seconds=st.sampled_from([0, 0, 5, 20]))
-    def set_delay(self, at: int, seconds: int) -> None:
+    def _set_delay(self, at: int, seconds: int) -> None:
         self.queues[at].set_delay(seconds)
         self.models[at].retime(us(seconds))
-
-    @rule()
-    def reopen(self) -> None:
-        self.bench.reopen()
-        self._check_records()
 
     def _check_records(self) -> None:
         queues = sorted(self.bench.snapshot.queues, key=lambda queue: queue.uid)
@@ -225,12 +258,6 @@ class MemoryMachine(StoreMachine):
 
 class SqliteMachine(StoreMachine):
     kind = "sqlite"
-
-    @rule()
-    def crash(self) -> None:
-        """All calls came back before: nothing may be missing."""
-        self.bench.crash()
-        self._check_records()
 
 
 def _settings(examples: int) -> settings:
