@@ -15,12 +15,10 @@ if TYPE_CHECKING:
 EMPTY_AT_ONCE = 1000
 # Seconds between two looks at the file. While nothing is written there is nothing to look at.
 LOOK_EVERY_S = 5.0
-# The file is rewritten when it is larger than this, mostly free, and what is left in it is small enough to be quick.
-SHRINK_OVER_BYTES = 16 * 1024 * 1024
+# The file is rewritten when it is larger than this, nearly all of it is free, and the rest is small enough to be quick.
+SHRINK_OVER_BYTES = 1024 * 1024
+SHRINK_FREE_SHARE = 0.9
 SHRINK_LIVE_BYTES = 64 * 1024 * 1024
-SHRINK_FREE_SHARE = 0.5
-# The write-ahead log is cut back when it is larger than this and nobody writes.
-LOG_BYTES = 4 * 1024 * 1024
 
 
 class Janitor:

@@ -69,36 +69,34 @@ class SqliteStore:
         rows: list[tuple[Any, ...]] = db.execute("SELECT number, grouped, reserved FROM physical").fetchall()
         self._known = {number: (bool(grouped), reserved) for number, grouped, reserved in rows}
         self._numbers = set(self._known)
-        now = self.clock.now_us()
-        counted = db.execute(
-            "SELECT pq, max(t, ?) / 1000000, rc > 0, count(*) FROM entry WHERE t < ? GROUP BY 1, 2, 3",
-            (now, WAITING_US),
-        )
-        for number, *row in counted:
-            self._counted.setdefault(number, []).append(tuple(row))
-        held: Any = db.execute(
-            "SELECT pq, id, grp, t FROM entry WHERE grp > '' AND rc > 0 AND t > ? AND t < ?", (now, WAITING_US)
-        )
-        for number, *hold in held:
-            self._held.setdefault(number, []).append(tuple(hold))
         queues = [msgspec.json.decode(text, type=QueueRecord) for (text,) in db.execute("SELECT record FROM queue")]
         tasks = [msgspec.json.decode(text, type=MoveTask) for (text,) in db.execute("SELECT record FROM task")]
         deleted = [DeletedQueue(*row) for row in db.execute("SELECT account, name, deleted_us FROM deleted")]
         secret = db.execute("SELECT value FROM meta WHERE name = 'secret'").get
         for queue in queues:
-            if queue.fifo:
-                self._count_waiting(db, queue)
+            for record in queue.physical:
+                self._count(db, queue, record.number)
         return Snapshot(queues, deleted, tasks, secret)
 
-    def _count_waiting(self, db: apsw.Connection, queue: QueueRecord) -> None:
-        delay_us = _delay_us(queue)
-        sql = (
-            "SELECT CASE WHEN rc THEN 0 ELSE (sent + ?) / 1000000 END, rc > 0, count(*) FROM entry "
-            "WHERE pq = ? AND t >= ? GROUP BY 1, 2"
-        )
-        for record in queue.physical:
-            rows = db.execute(sql, (delay_us, record.number, WAITING_US)).fetchall()
-            self._counted.setdefault(record.number, []).extend(rows)
+    def _count(self, db: apsw.Connection, queue: QueueRecord, number: int) -> None:
+        """Begin a physical queue's tally: what is visible as one number, what is not by the second."""
+        now = self.clock.now_us()
+        visible = db.execute("SELECT count(*) FROM entry WHERE pq = ? AND t <= ?", (number, now)).get
+        future = "SELECT t / 1000000, rc > 0, count(*) FROM entry WHERE pq = ? AND t > ? AND t < ? GROUP BY 1, 2"
+        rows: list[Any] = db.execute(future, (number, now, WAITING_US)).fetchall()
+        if visible:
+            rows.append((now // SECOND_US, False, visible))
+        if queue.fifo:
+            waiting = (
+                "SELECT CASE WHEN rc THEN 0 ELSE (sent + ?) / 1000000 END, rc > 0, count(*) FROM entry "
+                "WHERE pq = ? AND t >= ? GROUP BY 1, 2"
+            )
+            rows += db.execute(waiting, (_delay_us(queue), number, WAITING_US)).fetchall()
+        self._counted[number] = rows
+        if self._known[number][0]:
+            held = "SELECT id, grp, t FROM entry WHERE pq = ? AND t > ? AND t < ? AND rc > 0 AND grp > ''"
+            found: Any = db.execute(held, (number, now, WAITING_US)).fetchall()
+            self._held[number] = found
 
     def physical(self, queue: QueueRecord, record: PhysicalRecord) -> Physical:
         shelf = self._shelves.get(record.number)

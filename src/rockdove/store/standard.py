@@ -87,12 +87,16 @@ class StandardQueue(Shelf):
         now = self.clock.now_us()
         head = self.head
         if self._parked or head.wants_more(now, want.limit + want.spread - 1 if want.spread else KEPT):
-            self._parked.append((want, done))
-            if not head.fetching:
-                self._fetch()
+            self._park(want, done)
             return
         self._claim(want, done, now)
         if head.wants_more(now, LOW):
+            self._fetch()
+
+    def _park(self, want: Want, done: Done[Claimed]) -> None:
+        """Decide a claim when the next entries have been fetched."""
+        self._parked.append((want, done))
+        if not self.head.fetching:
             self._fetch()
 
     def _claim(self, want: Want, done: Done[Claimed], now: int) -> None:
@@ -119,6 +123,10 @@ class StandardQueue(Shelf):
                 moved[old.id] = (hidden_us, count, first_us)
         if expired:
             self.remove_all(expired, lambda gone: None)
+        if not before and head.wants_more(now, 1):
+            # All that was cached had expired, or was forgotten meanwhile; there is more on disk.
+            self._park(want, done)
+            return
         if not before:
             claimed.next_us = head.next_us()
             done(claimed)
@@ -155,7 +163,10 @@ class StandardQueue(Shelf):
             self.head.fetched(fetch, [entry(row) for row in rows[:KEPT]], bound)
             now = self.clock.now_us()
             for want, done in parked:
-                self.claim(want, done) if self.lanes else self._claim(want, done, now)
+                if self.lanes is None:
+                    self._claim(want, done, now)
+                else:
+                    self.lanes.claim(want, done)
 
         self.writer.call(lambda db: db.execute(statement.REFILL, arguments).get, fetched)
 
