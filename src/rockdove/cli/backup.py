@@ -22,9 +22,9 @@ def backup(
     config: option.Config = None,
     as_json: option.Json = False,
 ) -> None:
-    """Copy the data folder of a service, running or not, into a new folder.
+    """Copy a service's data, while it runs, into a new folder.
 
-    The copy is what the service had acknowledged at one moment. It is complete as soon as DEST
+    It need not run. The copy is what the service had acknowledged at one moment. It is complete as soon as DEST
     exists, and "rockdove serve --data DEST" starts from it.
 
     \b

@@ -5,8 +5,10 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
+
+from rockdove.cli.failure import Code
 
 
 class Commands(MutableMapping[str, Any]):
@@ -26,7 +28,7 @@ class Commands(MutableMapping[str, Any]):
         found = getattr(import_module(module), member)
         if not isinstance(found, typer.Typer):
             app = new_app()
-            app.command(name)(found)
+            app.command(name, cls=_Command)(found)
             found = app
         made = get_command(found)
         made.name = name
@@ -45,7 +47,21 @@ class Commands(MutableMapping[str, Any]):
         return len(self._places)
 
 
-class LazyGroup(TyperGroup):
+class _QuickHelp:
+    """A help flag that is off unless given: Typer imports pydantic, 0.1 s, to find out what an absent one means."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        if option is not None:
+            option.default = False
+        return option
+
+
+class _Command(_QuickHelp, TyperCommand):
+    pass
+
+
+class LazyGroup(_QuickHelp, TyperGroup):
     """A group whose commands are in other modules. Subclasses say where, as ``module:function``."""
 
     places: dict[str, str] = {}
@@ -53,6 +69,13 @@ class LazyGroup(TyperGroup):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.commands = Commands(self.places)
+
+
+def help_if_alone(ctx: typer.Context) -> None:
+    """A group that is called without a command tells which there are."""
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+        raise typer.Exit(Code.USAGE)
 
 
 def new_app(**options: Any) -> typer.Typer:

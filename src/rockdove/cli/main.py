@@ -5,15 +5,13 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer.main import get_command
 
 from rockdove import __version__
-from rockdove.cli import setting
-from rockdove.cli.command import LazyGroup, new_app
+from rockdove.cli.command import LazyGroup, help_if_alone, new_app
 from rockdove.cli.failure import Code, code_of, line_of
 from rockdove.core.errors import RockdoveError
 
@@ -38,7 +36,6 @@ app = new_app(cls=_Root, invoke_without_command=True)
 @app.callback()
 def _root(
     ctx: typer.Context,
-    config: Annotated[Path | None, setting.CONFIG_OPTION] = None,
     version: Annotated[bool, typer.Option("--version", help="Print Rockdove's version.")] = False,
 ) -> None:
     """A message queue service that speaks Amazon SQS.
@@ -56,13 +53,10 @@ def _root(
     \b
     Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 service unreachable, 5 refused.
     """
-    setting.remember(ctx, config)
     if version:
         print(f"rockdove {__version__}")
         raise typer.Exit
-    if ctx.invoked_subcommand is None:
-        print(ctx.get_help())
-        raise typer.Exit(Code.USAGE)
+    help_if_alone(ctx)
 
 
 def main() -> None:

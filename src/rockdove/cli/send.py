@@ -58,10 +58,10 @@ def send(
     config: option.Config = None,
     as_json: option.Json = False,
 ) -> None:
-    """Send a message, or one for each line of a file or of standard input.
+    """Send a message, or one for each line.
 
-    Lines go in batches of ten, as soon as they come; empty lines are left out. If some messages are
-    refused, the others are sent all the same, and the exit code is 1.
+    The lines of a file or of standard input go in batches of ten, as soon as they come; empty lines
+    are left out. If some are refused, the others are sent all the same, and the exit code is 1.
 
     \b
     Examples:

@@ -9,8 +9,6 @@ import typer
 from rockdove.cli.failure import Code, Failure
 
 FILE = "rockdove.toml"
-# Under this name the commands' context holds the file that --config named.
-_CHOSEN = "rockdove.config"
 
 _KINDS: dict[str, type] = {
     "host": str,
@@ -25,23 +23,13 @@ _KINDS: dict[str, type] = {
 _WORDS = {str: "text", int: "a whole number", bool: "true or false"}
 
 
-def remember(ctx: typer.Context, config: Path | None) -> None:
-    """``rockdove --config FILE COMMAND`` is the same as ``rockdove COMMAND --config FILE``."""
-    if config is not None:
-        ctx.meta[_CHOSEN] = config
-
-
 def apply(ctx: typer.Context, config: Path | None) -> Path | None:
     """Make the file's settings the defaults of a command. Runs before its other options are looked at."""
-    path = config or ctx.meta.get(_CHOSEN)
     if not ctx.resilient_parsing:
-        ctx.default_map = read(path) if path is not None else read(Path(FILE), missing_is_fine=True)
+        ctx.default_map = read(config) if config is not None else read(Path(FILE), missing_is_fine=True)
     return config
 
 
-CONFIG_OPTION = typer.Option(
-    "--config", metavar="FILE", envvar="ROCKDOVE_CONFIG", help=f"Settings file instead of ./{FILE}.", show_envvar=False
-)
 CONFIG = typer.Option(
     "--config",
     metavar="FILE",

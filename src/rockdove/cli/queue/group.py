@@ -1,6 +1,8 @@
 """The group of commands on queues."""
 
-from rockdove.cli.command import LazyGroup, new_app
+import typer
+
+from rockdove.cli.command import LazyGroup, help_if_alone, new_app
 
 
 class _Queue(LazyGroup):
@@ -15,11 +17,11 @@ class _Queue(LazyGroup):
     }
 
 
-app = new_app(cls=_Queue, no_args_is_help=True)
+app = new_app(cls=_Queue, invoke_without_command=True)
 
 
 @app.callback()
-def _queue() -> None:
+def _queue(ctx: typer.Context) -> None:
     """Create, look at, change and delete queues.
 
     \b
@@ -27,3 +29,4 @@ def _queue() -> None:
       rockdove queue create jobs --attribute VisibilityTimeout=60
       rockdove queue list
     """
+    help_if_alone(ctx)

@@ -39,7 +39,7 @@ def move(
     config: option.Config = None,
     as_json: option.Json = False,
 ) -> None:
-    """Move the messages of a dead-letter queue back, or to another queue.
+    """Move dead letters back, or to another queue.
 
     The service does it in the background; Ctrl-C during --wait ends the waiting, not the move.
 
