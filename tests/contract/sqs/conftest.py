@@ -1,0 +1,99 @@
+"""Every test here runs on every store and, with `sqs`, in both protocols, against the service over HTTP."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.dialect import PROTOCOLS, client
+from tests.support.server import STORES
+from tests.support.service import RunningService, Services
+from tests.support.sqs_queue import SqsQueue
+
+NewName = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def services(tmp_path_factory: pytest.TempPathFactory, environment: None) -> Iterator[Services]:
+    """`services("sqlite", cool_down=False)` starts one of its own, with these settings."""
+    started = Services(tmp_path_factory.mktemp)
+    yield started
+    assert started.close() == [], "an event loop had something to complain of"
+
+
+@pytest.fixture(scope="session", params=STORES)
+def store(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="session", params=PROTOCOLS)
+def protocol(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="session")
+def service(services: Services, store: str) -> RunningService:
+    """The one that tests share; its clock moves by `advance` only."""
+    return services.shared(store)
+
+
+@pytest.fixture(scope="session")
+def live(services: Services, store: str) -> RunningService:
+    """For what really takes time, as long polling does: its clock is the machine's."""
+    return services.shared(store, real_time=True)
+
+
+@pytest.fixture(scope="session")
+def sqs(service: RunningService, protocol: str) -> Iterator[Any]:
+    """A boto3 client of the shared service."""
+    made = client(protocol, service.endpoint)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def live_sqs(live: RunningService) -> Iterator[Any]:
+    """A boto3 client of the service in real time; one protocol will do, waiting is the same in both."""
+    made = client("json", live.endpoint)
+    yield made
+    made.close()
+
+
+class QueueMaker:
+    """`make(VisibilityTimeout="5")` is a new standard queue, `make.fifo()` a FIFO queue."""
+
+    def __init__(self, sqs: Any, new_name: NewName) -> None:
+        self.sqs = sqs
+        self._new_name = new_name
+
+    def __call__(self, **attributes: str) -> SqsQueue:
+        return SqsQueue(self.sqs, self.sqs.create_queue(QueueName=self._new_name(), Attributes=attributes)["QueueUrl"])
+
+    def fifo(self, **attributes: str) -> SqsQueue:
+        """Deduplicates by content unless told not to (ContentBasedDeduplication)."""
+        wanted = {"FifoQueue": "true", "ContentBasedDeduplication": "true", **attributes}
+        return SqsQueue(
+            self.sqs, self.sqs.create_queue(QueueName=self._new_name(".fifo"), Attributes=wanted)["QueueUrl"]
+        )
+
+
+@pytest.fixture
+def make(sqs: Any, new_name: NewName) -> QueueMaker:
+    return QueueMaker(sqs, new_name)
+
+
+@pytest.fixture
+def queue(make: QueueMaker) -> SqsQueue:
+    return make()
+
+
+@pytest.fixture
+def fifo(make: QueueMaker) -> SqsQueue:
+    return make.fifo()
+
+
+@pytest.fixture
+def make_live(live_sqs: Any, new_name: NewName) -> QueueMaker:
+    return QueueMaker(live_sqs, new_name)

@@ -1,0 +1,62 @@
+"""boto3 clients for both protocols: AWS JSON as boto3 speaks it, and AWS Query as it did until 2023."""
+
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+import boto3
+from botocore.loaders import Loader
+from botocore.session import Session
+
+from tests.support.aws import config, sqs_client
+from tests.support.environment import ACCESS_KEY, REGION, SECRET_KEY
+from tests.unit.wire.oracle import LIST_NAMES, MAP_NAMES
+
+PROTOCOLS = ("json", "query")
+
+
+class _QueryLoader(Loader):  # type: ignore[misc]
+    """Loads botocore's models, and for SQS the one that it had when SQS spoke Query."""
+
+    def load_service_model(self, service_name: str, type_name: str, api_version: str | None = None) -> Any:
+        if (service_name, type_name) == ("sqs", "service-2"):
+            return _query_model()
+        return super().load_service_model(service_name, type_name, api_version)
+
+
+@cache
+def _query_model() -> dict[str, Any]:
+    model: dict[str, Any] = deepcopy(Loader().load_service_model("sqs", "service-2"))
+    metadata, shapes = model["metadata"], model["shapes"]
+    for name in ("awsQueryCompatible", "jsonVersion", "targetPrefix"):
+        metadata.pop(name, None)
+    metadata |= {
+        "protocol": "query",
+        "protocols": ["query"],
+        "xmlNamespace": "http://queue.amazonaws.com/doc/2012-11-05/",
+    }
+    for name, flat in LIST_NAMES.items():
+        shapes[name]["member"]["locationName"] = flat
+    for name, (_, key) in MAP_NAMES.items():
+        shapes[name]["key"]["locationName"] = key
+        shapes[name]["value"]["locationName"] = "Value"
+    for shape in shapes.values():
+        for member in shape.get("members", {}).values():
+            if member["shape"] in MAP_NAMES:
+                member["locationName"] = MAP_NAMES[member["shape"]][0]
+    for operation in model["operations"].values():
+        if "output" in operation:
+            operation["output"]["resultWrapper"] = operation["output"]["shape"]
+    return model
+
+
+def client(protocol: str, endpoint: str) -> Any:
+    """Checks no parameters itself: what is wrong with them is for the service to say."""
+    if protocol == "json":
+        return sqs_client(endpoint, parameter_validation=False)
+    core = Session()
+    core.register_component("data_loader", _QueryLoader())
+    session = boto3.Session(
+        aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY, region_name=REGION, botocore_session=core
+    )
+    return session.client("sqs", endpoint_url=endpoint, config=config(parameter_validation=False))

@@ -1,0 +1,108 @@
+"""The whole service in the test process: its own thread and loop, and a clock that tests step instead of sleeping."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import uvloop
+
+from rockdove.core.clock import Clock, ManualClock, SystemClock
+from rockdove.server.service import Service, Settings
+
+T = TypeVar("T")
+
+# What has not come back after so long never will.
+_PATIENCE_S = 30
+
+
+class RunningService:
+    """Serves once constructed, until `close`; `restart` serves the same data again, on another port."""
+
+    def __init__(self, folder: Path, store: str, *, real_time: bool = False, **settings: Any) -> None:
+        self.store = store
+        self._settings = {"data": folder / "data", "store": store, "port": 0, **settings}
+        self._clock: Clock = SystemClock() if real_time else ManualClock()
+        self._loop = uvloop.new_event_loop()
+        # What the loop complains of: a defect that no answer shows.
+        self.complaints: list[dict[str, Any]] = []
+        self._loop.set_exception_handler(lambda loop, context: self.complaints.append(context))
+        self._thread = threading.Thread(target=self._loop.run_forever, name=f"service-{store}", daemon=True)
+        self._thread.start()
+        self._start()
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def now_s(self) -> float:
+        """What the service takes for the time, in seconds since 1970."""
+        return self._clock.now_us() / 1_000_000
+
+    def advance(self, seconds: float) -> None:
+        """Time passes, and nothing else happens: what should follow from it must show in the next request."""
+        clock = self._clock
+        assert isinstance(clock, ManualClock)
+
+        async def step() -> None:
+            clock.advance(seconds)
+
+        self.run(step())
+
+    def sweep(self) -> int:
+        """One round of expiry over all queues; how many messages it removed."""
+        return self.run(self._service.retention.sweep())
+
+    def restart(self) -> None:
+        """Stop as the service stops by itself, and open the same data again."""
+        self.run(self._service.stop())
+        self._start()
+
+    def close(self) -> None:
+        try:
+            self.run(self._service.stop())
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(_PATIENCE_S)
+            self._loop.close()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something in the service's own thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
+
+    def _start(self) -> None:
+        async def start() -> Service:
+            service = Service(Settings(**self._settings), clock=self._clock)
+            await service.start()
+            return service
+
+        self._service = self.run(start())
+        self.port = self._service.port
+
+
+class Services:
+    """Starts services and ends them all; `shared` gives the same one for the same settings."""
+
+    def __init__(self, new_folder: Callable[[str], Path]) -> None:
+        self._new_folder = new_folder
+        self._shared: dict[tuple[Any, ...], RunningService] = {}
+        self._all: list[RunningService] = []
+
+    def __call__(self, store: str, **settings: Any) -> RunningService:
+        service = RunningService(self._new_folder(f"service-{store}"), store, **settings)
+        self._all.append(service)
+        return service
+
+    def shared(self, store: str, **settings: Any) -> RunningService:
+        key = (store, *sorted(settings.items()))
+        if key not in self._shared:
+            self._shared[key] = self(store, **settings)
+        return self._shared[key]
+
+    def close(self) -> list[dict[str, Any]]:
+        """End them; what their loops complained of."""
+        for service in self._all:
+            service.close()
+        return [complaint for service in self._all for complaint in service.complaints]
