@@ -57,6 +57,23 @@ def test_in_flight_at_most(bench: Bench, fifo: bool) -> None:
 
 
 @pytest.mark.parametrize("fifo", [False, True])
+def test_in_flight_at_most_after_reopening_within_a_second(bench: Bench, fifo: bool) -> None:
+    """One that came back a moment before must not be counted off as if it had still been in flight."""
+    queue = bench.queue(fifo)
+    bench.advance(0.3)
+    queue.send("back", group="back" if fifo else None)
+    (back,) = queue.take(timeout_s=0)
+    queue.send("held", group="held" if fifo else None)
+    (held,) = [entry for entry in queue.take(timeout_s=0.1) if entry.id != back.id]
+    assert queue.move(held, 30)
+    bench.advance(0.2)
+    bench.reopen()
+    assert queue.remove(back.id)
+    assert queue.count() == (0, 1, 0)
+    assert queue.physical().in_flight_at_most() >= 1
+
+
+@pytest.mark.parametrize("fifo", [False, True])
 def test_next_visible_us(bench: Bench, fifo: bool) -> None:
     queue = bench.queue(fifo, attributes={"DelaySeconds": "10"})
     assert queue.physical().next_visible_us() is None
