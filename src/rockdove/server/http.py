@@ -82,6 +82,8 @@ class Connection(asyncio.Protocol):
         self._ahead: deque[Callable[[], None]] = deque()
         self._paused = False
         self._closing = False
+        # What still comes in is not read any more.
+        self._deaf = False
         self._json = True
         self._operation: Operation | None = None
         self._served_headers: dict[bytes, bytes] = {}
@@ -103,7 +105,7 @@ class Connection(asyncio.Protocol):
             self.waiting = None
 
     def data_received(self, data: bytes) -> None:
-        if self._closing:
+        if self._closing or self._deaf:
             return
         self._complete = False
         try:
@@ -300,14 +302,23 @@ class Connection(asyncio.Protocol):
         if self._busy:
             self._refuse(413, b"The request is too large.")
             return
+        self._deaf = True
         self._json = b"x-amz-target" in headers
         self._keep_alive = False
         self.fail(RequestTooLarge(f"The request must be at most {MAX_BODY_BYTES} bytes long."))
 
     def _refuse(self, status: int, text: bytes) -> None:
-        if not self._closing:
+        """Answer what cannot be understood, after what came before it, and hang up."""
+        self._deaf = True
+
+        def refuse() -> None:
             self._keep_alive = False
             self._write(status, b"text/plain", text + b"\n")
+
+        if self._busy:
+            self._ahead.append(refuse)
+        else:
+            refuse()
 
 
 def _lower(headers: dict[bytes, bytes]) -> dict[bytes, bytes]:

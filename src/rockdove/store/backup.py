@@ -5,7 +5,6 @@ a write-ahead log readers and the writer do not wait for each other. The copy gr
 gets its own only when everything is on disk: a folder that is there is whole.
 """
 
-import contextlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -63,9 +62,8 @@ def _check_destination(destination: Path) -> None:
         raise NotEmpty(f"{destination} cannot be the copy; name a new folder in it")
     if os.path.ismount(destination):
         raise NotEmpty(f"{destination} is a file system of its own; name a new folder in it")
-    with contextlib.suppress(FileNotFoundError):
-        if not destination.is_dir() or any(destination.iterdir()):
-            raise NotEmpty(f"{destination} is there already and is not empty; name a new folder")
+    if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
+        raise NotEmpty(f"{destination} is there already and is not empty; name a new folder")
 
 
 @contextmanager
