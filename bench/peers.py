@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import elasticmq, report
-from bench.contest import LEGEND, Entry, Row, contest, requests_s, table
+from bench.contest import LEGEND, Entry, Row, contest, options, plan, requests_s, table
 from bench.load import LOADS
 from bench.machine import command, machine, scratch
 from bench.moto import moto
@@ -35,7 +35,7 @@ NOTE = (
 
 def measure(servers: Sequence[Server], args: argparse.Namespace) -> list[Row]:
     entries = [Entry(server, load, 1 if server.name == "moto" else args.rounds) for load in LOADS for server in servers]
-    return contest(entries, args.seconds, args.threads)
+    return contest(entries, plan(args))
 
 
 def ratios_of(rows: Sequence[Row]) -> dict[str, float]:
@@ -54,10 +54,7 @@ def holds_of(ratios: dict[str, float]) -> dict[str, bool]:
 
 
 def arguments() -> argparse.Namespace:
-    parser = report.options("Speed of the service beside ElasticMQ and moto.")
-    parser.add_argument("--seconds", type=float, default=8, help="length of one measured run (8)")
-    parser.add_argument("--rounds", type=int, default=3, help="measured runs of each load, the median counts (3)")
-    parser.add_argument("--threads", type=int, default=1, choices=(1, 2), help="threads of wrk (1)")
+    parser = options("Speed of the service beside ElasticMQ and moto.")
     parser.add_argument("--only", nargs="+", choices=sorted(STARTERS), help="only these servers")
     return parser.parse_args()
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from bench import process, report
-from bench.contest import LEGEND, Entry, Row, contest, requests_s, table
+from bench.contest import LEGEND, Entry, Row, contest, options, plan, requests_s, table
 from bench.footprint import Footprint, footprint
 from bench.idle import Polls, long_polls
 from bench.load import LOADS, RECEIVE, RECEIVE10, SEND, SEND10, Load
@@ -53,7 +53,7 @@ def loads(folder: Path, args: argparse.Namespace) -> tuple[list[Row], Idle]:
             if not load.takes:
                 entries.append(Entry(bare, load, args.rounds))
             entries.append(Entry(ours, load, args.rounds))
-        rows = contest(entries, args.seconds, args.threads)
+        rows = contest(entries, plan(args))
         report.progress("idle, then with long polls")
         process.settle(ours.pid)
         return rows, Idle(process.cpu_share(ours.pid, IDLE_S), IDLE_S, long_polls(ours, POLLS))
@@ -92,17 +92,14 @@ def rest_table(idle: Idle, cost: Footprint) -> Table:
         [f"resident before {cost.messages:,} messages of 1 KB", f"{cost.resident_before / mb:.1f} MB"],
         ["resident after", f"{cost.resident_after / mb:.1f} MB"],
         ["memory per queued message", f"{cost.resident_per_message:.0f} bytes"],
+        ["of the second half of them", f"{cost.resident_per_message_later:.0f} bytes"],
         ["disk per queued message", f"{cost.disk_per_message:.0f} bytes"],
     ]
     return Table(["at rest", "measured"], rows)
 
 
 def arguments() -> argparse.Namespace:
-    parser = report.options("Speed of the service beside a floor that stores nothing.")
-    parser.add_argument("--seconds", type=float, default=8, help="length of one measured run (8)")
-    parser.add_argument("--rounds", type=int, default=3, help="measured runs of each load, the median counts (3)")
-    parser.add_argument("--threads", type=int, default=1, choices=(1, 2), help="threads of wrk (1)")
-    return parser.parse_args()
+    return options("Speed of the service beside a floor that stores nothing.").parse_args()
 
 
 def main() -> None:
