@@ -46,6 +46,12 @@ def live(services: Services, store: str) -> RunningService:
 
 
 @pytest.fixture(scope="session")
+def hurried(services: Services, store: str) -> RunningService:
+    """A service without the 60-second rules."""
+    return services.shared(store, cool_down=False)
+
+
+@pytest.fixture(scope="session")
 def sqs(service: RunningService, protocol: str) -> Iterator[Any]:
     """A boto3 client of the shared service."""
     made = client(protocol, service.endpoint)
