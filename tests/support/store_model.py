@@ -129,6 +129,7 @@ class Model:
     def purge(self) -> None:
         self.kept = []
         self.attempts = {}
+        self.sent = {}
         self.last_id = 0
 
     def claim(self, want: Want, claimed: Claimed, left: set[int], now_us: int) -> None:

@@ -221,7 +221,13 @@ class Broker:
         receipt, physical = self._resolve(queue, handle)
         if physical is None:
             raise _not_available(handle)
-        visible_us = self.clock.now_us() + timeout_s * SECOND_US
+        now = self.clock.now_us()
+        visible_us = now + timeout_s * SECOND_US
+        if (now - receipt.received_us) // SECOND_US + timeout_s > limits.MAX_VISIBILITY_TIMEOUT_S:
+            raise InvalidParameterValue(
+                f"Value {timeout_s} for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout for "
+                f"the message is beyond the limit [{limits.MAX_VISIBILITY_TIMEOUT_S} seconds]"
+            )
 
         def moved(outcome: bool | StoreError) -> None:
             if isinstance(outcome, StoreError):

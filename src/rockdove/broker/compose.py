@@ -17,7 +17,7 @@ from rockdove.store.base import Draft
 
 # What XML 1.0 cannot carry, and SQS therefore does not take.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_ATTRIBUTE_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+_ATTRIBUTE_NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
 _RESERVED_NAME = re.compile(r"(aws|amazon)\.", re.IGNORECASE)
 _DATA_TYPE = re.compile(r"(String|Number|Binary)(\..+)?", re.DOTALL)
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?\s*")
@@ -146,14 +146,25 @@ def _check_ids(queue: Queue, parcel: Parcel) -> None:
         if not queue.fifo:
             raise InvalidParameterValue(
                 f"Value {parcel.message_deduplication_id} for parameter MessageDeduplicationId is invalid. "
-                "Reason: The request includes a parameter that is not valid for this queue type."
+                "Reason: The request include parameter that is not valid for this queue type."
             )
         _check_token("MessageDeduplicationId", parcel.message_deduplication_id)
     elif queue.fifo and not queue.settings.content_deduplication:
-        raise InvalidParameterValue(
-            "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided "
-            "explicitly"
-        )
+        raise _not_deduplicated()
+
+
+def check_groups(queue: Queue, parcel: Parcel) -> None:
+    """What fails a whole batch to a FIFO queue, and not only its entry."""
+    if parcel.message_group_id is None:
+        raise InvalidParameterValue("The request must contain the parameter MessageGroupId.")
+    if parcel.message_deduplication_id is None and not queue.settings.content_deduplication:
+        raise _not_deduplicated()
+
+
+def _not_deduplicated() -> InvalidParameterValue:
+    return InvalidParameterValue(
+        "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"
+    )
 
 
 def _check_token(name: str, value: str) -> None:

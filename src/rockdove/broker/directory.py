@@ -55,10 +55,12 @@ class Directory:
             raise QueueDoesNotExist()
         return queue
 
-    def by_url(self, url: str) -> Queue:
-        """The queue of a URL, whatever its host, or of a path ``/account/name``."""
+    def by_url(self, url: str, account: str) -> Queue:
+        """The queue of a URL, whatever its host, of a path ``/account/name``, or of the caller's with that name."""
         queue = self._by_url.get(url)
         if queue is None:
+            if "/" not in url:
+                return self.named(account, url)
             parts = url.rsplit("/", 2)
             if len(parts) != 3:
                 raise InvalidAddress(f"The address {url} is not valid for this endpoint.")

@@ -17,7 +17,6 @@ from rockdove.core.errors import (
     Fault,
     InvalidParameterValue,
     ResourceNotFound,
-    UnsupportedOperation,
 )
 from rockdove.core.message import Entry
 from rockdove.core.queue import MoveTask
@@ -71,7 +70,7 @@ class MoveTasks:
                 raise InvalidParameterValue("Source queue and destination queue must be of the same type.")
         active = (task for task in self._tasks.values() if task.status in (RUNNING, CANCELLING))
         if any(task.source_arn == source.arn for task in active):
-            raise UnsupportedOperation(
+            raise InvalidParameterValue(
                 "There is already a task running. "
                 "Only one active task is allowed for a source queue arn at a given time."
             )
@@ -93,11 +92,13 @@ class MoveTasks:
 
     async def cancel(self, task_handle: str) -> int:
         """How many messages were moved before."""
-        task = self._tasks.get(_task_id(task_handle))
+        named = _read(task_handle)
+        self._queue(named.source_arn, "source")
+        task = self._tasks.get(named.task_id)
         if task is None:
             raise ResourceNotFound("Task does not exist.")
         if task.status != RUNNING:
-            raise UnsupportedOperation("Only active tasks can be cancelled.")
+            raise InvalidParameterValue("Only active tasks can be cancelled.")
         task.status = CANCELLING
         await self._put(task)
         return task.moved
@@ -218,8 +219,8 @@ def handle(task: MoveTask) -> str:
     return base64.b64encode(msgspec.json.encode(_Handle(task.task_id, task.source_arn))).decode()
 
 
-def _task_id(task_handle: str) -> str:
+def _read(task_handle: str) -> _Handle:
     try:
-        return msgspec.json.decode(base64.b64decode(task_handle, validate=True), type=_Handle).task_id
+        return msgspec.json.decode(base64.b64decode(task_handle, validate=True), type=_Handle)
     except (ValueError, RecursionError):
         raise InvalidParameterValue("Value for parameter TaskHandle is invalid.") from None

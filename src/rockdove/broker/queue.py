@@ -73,10 +73,9 @@ class Queue:
     def may_have_visible(self, index: int) -> bool:
         return self.physical[index].may_have_visible(self._clock.now_us())
 
-    def next_visible_us(self) -> int | None:
-        """When something that is now invisible becomes visible, as far as is known without I/O."""
-        now = self._clock.now_us()
-        times = [t for physical in self.physical if (t := physical.next_visible_us()) is not None and t > now]
+    def next_visible_us(self, after_us: int) -> int | None:
+        """When the next message becomes visible that was not yet at that time, as far as is known without I/O."""
+        times = [t for physical in self.physical if (t := physical.next_visible_us()) is not None and t > after_us]
         return min(times, default=None)
 
     def take_turn(self) -> None:

@@ -43,6 +43,7 @@ class Receive:
         "_reply",
         "_timeout_us",
         "_timer",
+        "_tried_us",
         "_visits",
         "_wait_s",
         "_woken",
@@ -72,12 +73,14 @@ class Receive:
         self._timer: asyncio.TimerHandle | None = None
         self._done = False
         self._woken = False
+        # When the last try began: what became visible since then may have been missed.
+        self._tried_us = 0
         self._visits: Iterator[int] = iter(())
 
     def start(self) -> None:
         queue = self._queue
         queue.take_turn()
-        if not queue.fifo and sum(p.in_flight_at_most() for p in queue.physical) >= self._broker.max_in_flight:
+        if sum(physical.in_flight_at_most() for physical in queue.physical) >= self._broker.max_in_flight:
             self._count_in_flight()
         else:
             self._try()
@@ -97,10 +100,13 @@ class Receive:
         """The cheap bound is reached: ask for the exact number before refusing."""
 
         def counted(counts: Counts | Fault) -> None:
-            if isinstance(counts, Counts) and counts.in_flight >= self._broker.max_in_flight:
-                self._answer(OverLimit("Too many messages in flight."))
-            else:
+            if not isinstance(counts, Counts) or counts.in_flight < self._broker.max_in_flight:
                 self._try()
+            elif self._queue.fifo:
+                # SQS documents that FIFO queues give no error here.
+                self._answer([])
+            else:
+                self._answer(OverLimit("Too many messages in flight."))
 
         self._broker.count(self._queue, counted)
 
@@ -113,6 +119,7 @@ class Receive:
             self._answer(QueueDoesNotExist())
             return
         self._next_us = None
+        self._tried_us = self._broker.clock.now_us()
         self._visits = self._policy.visits(self._queue)
         self._visit()
 
@@ -199,7 +206,7 @@ class Receive:
             # Woken for nothing: it keeps its place at the front.
             self._woken = False
             queue.waiters.move_to_end(self, last=False)
-        known = [t for t in (self._next_us, queue.next_visible_us()) if t is not None]
+        known = [t for t in (self._next_us, queue.next_visible_us(self._tried_us)) if t is not None]
         if known:
             queue.expect(min(known))
 

@@ -209,8 +209,8 @@ def check(changes: Mapping[str, str], fifo: bool, creating: bool) -> None:
     """Refuse names that cannot be set on such a queue, and values outside their range."""
     checks = _SETTABLE | (_FIFO_SETTABLE if fifo else {}) | (_CREATABLE if creating else {})
     for name, value in changes.items():
-        if name == "FifoQueue" and creating and fifo:
-            _choice("true")(name, value)
+        if name == "FifoQueue" and (fifo or creating):
+            _fifo(value, fifo, creating)
             continue
         if name not in checks:
             raise InvalidAttributeName(f"Unknown Attribute {name}.")
@@ -220,8 +220,23 @@ def check(changes: Mapping[str, str], fifo: bool, creating: bool) -> None:
         raise _invalid("RockdoveOrderHint")
 
 
+def _fifo(value: str, fifo: bool, creating: bool) -> None:
+    """A queue is of one kind for ever: to say which is fine, to say another is not."""
+    if value not in ("true", "false"):
+        raise _invalid("FifoQueue")
+    if not creating and (value == "true") != fifo:
+        raise InvalidAttributeValue(
+            "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported."
+        )
+
+
 def check_together(attributes: Mapping[str, str]) -> None:
     """Refuse attributes that do not go together."""
+    if attributes.get("KmsMasterKeyId") and attributes.get("SqsManagedSseEnabled") == "true":
+        raise InvalidAttributeName(
+            "You can use one type of server-side encryption (SSE) at one time. "
+            "You can either enable KMS SSE or SQS SSE."
+        )
     per_group = attributes.get("FifoThroughputLimit") == "perMessageGroupId"
     if per_group and attributes.get("DeduplicationScope") != "messageGroup":
         raise InvalidAttributeValue(
@@ -233,21 +248,24 @@ def check_together(attributes: Mapping[str, str]) -> None:
 def merge(attributes: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
     """Attributes with changes applied; an empty value takes away what can be taken away."""
     merged = {**attributes, **changes}
+    if merged.get("FifoQueue") == "false":
+        del merged["FifoQueue"]
     if "KmsMasterKeyId" in changes and changes["KmsMasterKeyId"] and "SqsManagedSseEnabled" not in changes:
         merged["SqsManagedSseEnabled"] = "false"
-    elif changes.get("SqsManagedSseEnabled") == "true" and "KmsMasterKeyId" not in changes:
+    elif changes.get("SqsManagedSseEnabled") == "true" and not changes.get("KmsMasterKeyId"):
         merged.pop("KmsMasterKeyId", None)
     return {name: value for name, value in merged.items() if value != "" or name not in _REMOVABLE}
 
 
 def effective(attributes: Mapping[str, str], fifo: bool) -> dict[str, str]:
     """What was set, and the defaults that SQS returns for what was not."""
-    return {**_DEFAULTS, **(_FIFO_DEFAULTS if fifo else {}), **attributes}
+    keys = {"KmsDataKeyReusePeriodSeconds": "300"} if "KmsMasterKeyId" in attributes else {}
+    return {**_DEFAULTS, **(_FIFO_DEFAULTS if fifo else {}), **keys, **attributes}
 
 
 def differing(wanted: Mapping[str, str], attributes: Mapping[str, str], fifo: bool) -> str | None:
     """The first attribute that a queue has another value for than is wanted."""
-    have = {**_OWN_DEFAULTS, **effective(attributes, fifo)}
+    have = {"FifoQueue": "false", **_OWN_DEFAULTS, **effective(attributes, fifo)}
     for name, value in wanted.items():
         if have.get(name, "") != value and _canonical(name, have.get(name, "")) != _canonical(name, value):
             return name

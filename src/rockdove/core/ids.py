@@ -32,5 +32,6 @@ def message_id(prefix: str, entry: int) -> str:
 
 
 def sequence_number(entry: int) -> str:
-    """SQS gives FIFO messages a 20-digit number that grows within a group."""
-    return f"{1 << 63 | entry & SEQUENCE_MASK:020d}"
+    """SQS gives FIFO messages a 20-digit number that grows within a group, also over a purge: the number of a physical
+    queue is larger than that of those it replaces."""
+    return f"{1 << 63 | entry:020d}"

@@ -68,8 +68,24 @@ def _is_statement(statement: Any) -> bool:
         and statement.get("Effect") in ("Allow", "Deny")
         and ("Principal" in statement) != ("NotPrincipal" in statement)
         and ("Action" in statement) != ("NotAction" in statement)
+        and _is_principal(statement.get("Principal", statement.get("NotPrincipal")))
+        and _is_texts(statement.get("Action", statement.get("NotAction")))
+        and _is_texts(statement.get("Resource", statement.get("NotResource", "*")))
+        and isinstance(statement.get("Sid", ""), str)
         and isinstance(statement.get("Condition", {}), dict)
     )
+
+
+def _is_principal(value: Any) -> bool:
+    if isinstance(value, dict):
+        return bool(value) and all(map(_is_texts, value.values()))
+    return bool(value == "*")
+
+
+def _is_texts(value: Any) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, str) for each in value)
+    return isinstance(value, str)
 
 
 def grant(text: str | None, queue_arn: str, label: str, accounts: list[str], actions: list[str]) -> str:
@@ -96,6 +112,8 @@ def grant(text: str | None, queue_arn: str, label: str, accounts: list[str], act
 
 def revoke(text: str | None, queue_arn: str, label: str) -> str | None:
     """The policy without the statement of that label; None if nothing is left."""
+    if text is None:
+        raise InvalidParameterValue(f"Value {label} for parameter Label is invalid. Reason: can't find label.")
     policy = _read(text, queue_arn)
     left = [statement for statement in policy["Statement"] if statement.get("Sid") != label]
     if len(left) == len(policy["Statement"]):

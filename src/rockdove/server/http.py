@@ -193,7 +193,7 @@ class Connection(asyncio.Protocol):
                 if self._is_page(method, url):
                     return
                 self._json = self.plain = False
-                path, _, parameters = url.partition(b"?")
+                path, _, parameters = _origin_form(url).partition(b"?")
                 self._operation, request = query.decode(_path(path), parameters, body)
             self._site.handle(self, self._operation, request)
         except Fault as fault:
@@ -206,7 +206,7 @@ class Connection(asyncio.Protocol):
         if method not in (b"GET", b"POST", b"HEAD"):
             self._write(405, b"text/plain", b"Only GET and POST.\n", b"Allow: GET, POST\r\n")
             return True
-        page = self._site.page(url.partition(b"?")[0])
+        page = self._site.page(_origin_form(url).partition(b"?")[0])
         if page is not None:
             self._write(page[0], b"text/plain; charset=utf-8", b"" if method == b"HEAD" else page[1])
         elif method == b"HEAD":
@@ -323,6 +323,15 @@ class Connection(asyncio.Protocol):
 
 def _lower(headers: dict[bytes, bytes]) -> dict[bytes, bytes]:
     return {name.lower(): value for name, value in headers.items()}
+
+
+def _origin_form(url: bytes) -> bytes:
+    """A request's target without the scheme and host that clients of proxies put before it."""
+    if url.startswith(b"/"):
+        return url
+    _, _, rest = url.partition(b"://")
+    slash, query = rest.find(b"/"), rest.find(b"?")
+    return b"/" + rest[query:] if query != -1 and not -1 < slash < query else rest[slash:] if slash != -1 else b"/"
 
 
 def _path(path: bytes) -> str:

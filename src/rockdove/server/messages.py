@@ -5,7 +5,7 @@ from functools import partial
 from typing import TypeVar
 
 from rockdove.broker.broker import Broker
-from rockdove.broker.compose import Composed, compose
+from rockdove.broker.compose import Composed, check_groups, compose
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery
 from rockdove.core import ids, limits
@@ -32,7 +32,7 @@ class Messages:
     # Send.
 
     def send_message(self, call: Call, request: shape.SendMessage) -> None:
-        queue = self._queue(request.queue_url)
+        queue = self._queue(request.queue_url, call.account)
         composed = compose(queue, request, call.account, self._clock.now_us(), call.plain)
         self._broker.send(queue, [composed], partial(self._sent, call, queue, composed))
 
@@ -52,8 +52,11 @@ class Messages:
         )
 
     def send_message_batch(self, call: Call, request: shape.SendMessageBatch) -> None:
-        queue = self._queue(request.queue_url)
+        queue = self._queue(request.queue_url, call.account)
         batch.check(request.entries, "SendMessageBatchRequestEntry")
+        if queue.fifo:
+            for entry in request.entries:
+                check_groups(queue, entry)
         now, plain = self._clock.now_us(), call.plain
         result = shape.SendMessageBatchResult(successful=[], failed=[])
         good: list[tuple[str, Composed]] = []
@@ -111,7 +114,7 @@ class Messages:
         self._receive(call, request, limits.MAX_RECEIVE_EXTENDED)
 
     def _receive(self, call: Call, request: shape.ReceiveMessage, most: int) -> None:
-        queue = self._queue(request.queue_url)
+        queue = self._queue(request.queue_url, call.account)
         settings = queue.settings
         limit = _within("MaxNumberOfMessages", request.max_number_of_messages, 1, 1, most)
         wait_s = _within("WaitTimeSeconds", request.wait_time_seconds, settings.wait_s, 0, limits.MAX_WAIT_S)
@@ -136,12 +139,13 @@ class Messages:
         if outcome and call.is_gone():
             return False
         receipts = self._broker.receipts
-        messages = [received(queue, delivery, selection, receipts) for delivery in outcome]
+        now = self._clock.now_us()
+        messages = [received(queue, delivery, selection, receipts, now) for delivery in outcome]
         call.answer(shape.ReceiveMessageResult(messages=messages))
         return True
 
     async def peek(self, call: Call, request: shape.Peek) -> shape.PeekResult:
-        queue = self._queue(request.queue_url)
+        queue = self._queue(request.queue_url, call.account)
         limit = _within("MaxNumberOfMessages", request.max_number_of_messages, 10, 1, limits.MAX_RECEIVE_EXTENDED)
         selection = select(request.message_system_attribute_names, None, request.message_attribute_names)
         found = await self._broker.peek(queue, limit)
@@ -151,10 +155,12 @@ class Messages:
     # Delete, change visibility.
 
     def delete_message(self, call: Call, request: shape.DeleteMessage) -> None:
-        self._broker.delete(self._queue(request.queue_url), request.receipt_handle, partial(_finish, call))
+        self._broker.delete(
+            self._queue(request.queue_url, call.account), request.receipt_handle, partial(_finish, call)
+        )
 
     def delete_message_batch(self, call: Call, request: shape.DeleteMessageBatch) -> None:
-        queue = self._queue(request.queue_url)
+        queue = self._queue(request.queue_url, call.account)
         batch.check(request.entries, "DeleteMessageBatchRequestEntry")
         result = shape.DeleteMessageBatchResult(successful=[], failed=[])
 
@@ -178,12 +184,12 @@ class Messages:
             self._broker.delete_all(queue, [entry.receipt_handle for entry in request.entries], deleted)
 
     def change_message_visibility(self, call: Call, request: shape.ChangeMessageVisibility) -> None:
-        queue = self._queue(request.queue_url)
+        queue = self._queue(request.queue_url, call.account)
         done = partial(_finish, call)
         self._broker.change_visibility(queue, request.receipt_handle, request.visibility_timeout, done)
 
     def change_message_visibility_batch(self, call: Call, request: shape.ChangeMessageVisibilityBatch) -> None:
-        queue = self._queue(request.queue_url)
+        queue = self._queue(request.queue_url, call.account)
         batch.check(request.entries, "ChangeMessageVisibilityBatchRequestEntry")
         result = shape.ChangeMessageVisibilityBatchResult(successful=[], failed=[])
 
@@ -203,7 +209,8 @@ def _within(name: str, value: int | None, default: int, low: int, high: int) -> 
         return default
     if not low <= value <= high:
         raise InvalidParameterValue(
-            f"Value {value} for parameter {name} is invalid. Reason: Must be between {low} and {high}, if provided."
+            f"Value {value} for parameter {name} is invalid. "
+            f"Reason: Must be {f'>= {low} and <=' if low == 0 else f'between {low} and'} {high}, if provided."
         )
     return value
 

@@ -28,10 +28,10 @@ class Queues:
         return shape.CreateQueueResult(queue_url=_url(call, queue))
 
     async def delete_queue(self, call: Call, request: shape.DeleteQueue) -> None:
-        await self._admin.delete(self._queue(request.queue_url))
+        await self._admin.delete(self._queue(request.queue_url, call.account))
 
     async def purge_queue(self, call: Call, request: shape.PurgeQueue) -> None:
-        await self._admin.purge(self._queue(request.queue_url))
+        await self._admin.purge(self._queue(request.queue_url, call.account))
 
     async def get_queue_url(self, call: Call, request: shape.GetQueueUrl) -> shape.GetQueueUrlResult:
         owner = request.queue_owner_aws_account_id or call.account
@@ -45,34 +45,34 @@ class Queues:
     async def get_queue_attributes(
         self, call: Call, request: shape.GetQueueAttributes
     ) -> shape.GetQueueAttributesResult:
-        queue = self._queue(request.queue_url)
+        queue = self._queue(request.queue_url, call.account)
         return shape.GetQueueAttributesResult(
             attributes=await self._admin.attributes(queue, request.attribute_names or [])
         )
 
     async def set_queue_attributes(self, call: Call, request: shape.SetQueueAttributes) -> None:
-        await self._admin.set_attributes(self._queue(request.queue_url), request.attributes)
+        await self._admin.set_attributes(self._queue(request.queue_url, call.account), request.attributes)
 
     async def tag_queue(self, call: Call, request: shape.TagQueue) -> None:
-        await self._admin.tag(self._queue(request.queue_url), request.tags)
+        await self._admin.tag(self._queue(request.queue_url, call.account), request.tags)
 
     async def untag_queue(self, call: Call, request: shape.UntagQueue) -> None:
-        await self._admin.untag(self._queue(request.queue_url), request.tag_keys)
+        await self._admin.untag(self._queue(request.queue_url, call.account), request.tag_keys)
 
     async def list_queue_tags(self, call: Call, request: shape.ListQueueTags) -> shape.ListQueueTagsResult:
-        return shape.ListQueueTagsResult(tags=dict(self._queue(request.queue_url).record.tags))
+        return shape.ListQueueTagsResult(tags=dict(self._queue(request.queue_url, call.account).record.tags))
 
     async def add_permission(self, call: Call, request: shape.AddPermission) -> None:
-        queue = self._queue(request.queue_url)
+        queue = self._queue(request.queue_url, call.account)
         await self._admin.add_permission(queue, request.label, request.aws_account_ids, request.actions)
 
     async def remove_permission(self, call: Call, request: shape.RemovePermission) -> None:
-        await self._admin.remove_permission(self._queue(request.queue_url), request.label)
+        await self._admin.remove_permission(self._queue(request.queue_url, call.account), request.label)
 
     async def list_dead_letter_source_queues(
         self, call: Call, request: shape.ListDeadLetterSourceQueues
     ) -> shape.ListDeadLetterSourceQueuesResult:
-        sources = self._admin.dead_letter_sources(self._queue(request.queue_url))
+        sources = self._admin.dead_letter_sources(self._queue(request.queue_url, call.account))
         page, token = _page(sources, request.max_results, request.next_token)
         return shape.ListDeadLetterSourceQueuesResult(
             queue_urls=[_url(call, queue) for queue in page], next_token=token

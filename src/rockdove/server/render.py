@@ -59,22 +59,21 @@ def select(system: list[str] | None, also: list[str] | None, names: list[str] | 
     for name in names or ():
         if not name:
             raise InvalidParameterValue("The request must contain non-empty message attribute names.")
-        if name in ("All", ".*"):
+        if name in ("All", ".*", "*"):
             prefixes.append("")
         elif name.endswith(".*"):
-            prefixes.append(name[:-1])
-            exact.append(name[:-2])
+            prefixes.append(name[:-2])
         else:
             exact.append(name)
     return Selection(_SYSTEM if "All" in wanted else wanted, frozenset(exact), tuple(prefixes))
 
 
-def received(queue: Queue, delivery: Delivery, selection: Selection, receipts: Receipts) -> Message:
+def received(queue: Queue, delivery: Delivery, selection: Selection, receipts: Receipts, now_us: int) -> Message:
     entry = delivery.entry
     content = entry.message
     message = Message(
         message_id=message_id(delivery.physical, entry),
-        receipt_handle=receipts.write(queue.uid, entry.id, entry.visible_us, entry.receive_count),
+        receipt_handle=receipts.write(queue.uid, entry.id, entry.visible_us, entry.receive_count, now_us),
         md5_of_body=content.md5,
         body=content.body,
     )

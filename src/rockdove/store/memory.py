@@ -182,9 +182,14 @@ class MemoryStore:
     def _end(self, queue: QueueRecord, keep: Sequence[PhysicalRecord]) -> None:
         """Drop the physical queues that a queue has, but those to keep."""
         before = self._queues.get(queue.uid)
-        for record in [] if before is None else before.physical:
+        if before is None:
+            return
+        for record in before.physical:
             if record not in keep:
                 self._physical.pop(record.number).drop()
+        if not any(record in keep for record in before.physical):
+            # Purged: what is gone must not keep its like from being sent again.
+            self._pasts.pop(queue.uid, None)
 
     def _forget_deleted(self) -> None:
         recent_us = self._clock.now_us() - COOL_DOWN_S * SECOND_US

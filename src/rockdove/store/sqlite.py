@@ -81,11 +81,12 @@ class SqliteStore:
     def _count(self, db: apsw.Connection, queue: QueueRecord, number: int) -> None:
         """Begin a physical queue's tally: what is visible as one number, what is not by the second."""
         now = self.clock.now_us()
-        visible = db.execute("SELECT count(*) FROM entry WHERE pq = ? AND t <= ?", (number, now)).get
-        future = "SELECT t / 1000000, rc > 0, count(*) FROM entry WHERE pq = ? AND t > ? AND t < ? GROUP BY 1, 2"
-        rows: list[Any] = db.execute(future, (number, now, WAITING_US)).fetchall()
-        if visible:
-            rows.append((now // SECOND_US, False, visible))
+        second = now - now % SECOND_US
+        past = db.execute("SELECT count(*) FROM entry WHERE pq = ? AND t < ?", (number, second)).get
+        future = "SELECT t / 1000000, rc > 0, count(*) FROM entry WHERE pq = ? AND t >= ? AND t < ? GROUP BY 1, 2"
+        rows: list[Any] = db.execute(future, (number, second, WAITING_US)).fetchall()
+        if past:
+            rows.append((0, False, past))
         if queue.fifo:
             waiting = (
                 "SELECT CASE WHEN rc THEN 0 ELSE (sent + ?) / 1000000 END, rc > 0, count(*) FROM entry "
@@ -139,6 +140,9 @@ class SqliteStore:
                     db.execute("INSERT INTO physical VALUES (?, ?, ?, ?, 0, 0)", row)
             for number in there - kept.keys():
                 db.execute("UPDATE physical SET queue = NULL WHERE number = ?", (number,))
+            if there and not there & kept.keys():
+                # Purged: what is gone must not keep its like from being sent again.
+                db.execute("DELETE FROM seen WHERE queue = ?", (queue.uid,))
             return list(there - kept.keys())
 
         self._record(call, done)
