@@ -1,0 +1,36 @@
+"""Both clients, each against a real server with each store."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from rockdove.client import Client
+from tests.support.server import Server
+from tests.unit.client.caller import KINDS, caller
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def client(kind: str, service: Server) -> Iterator[Client]:
+    with caller(kind, service.endpoint) as client:
+        yield client
+
+
+@pytest.fixture
+def queue(client: Client, new_name: Callable[..., str]) -> str:
+    """The name of a new standard queue."""
+    name = new_name()
+    client.create_queue(name)
+    return name
+
+
+@pytest.fixture
+def fifo(client: Client, new_name: Callable[..., str]) -> str:
+    """The name of a new FIFO queue."""
+    name = new_name(".fifo")
+    client.create_queue(name, attributes={"FifoQueue": "true"})
+    return name
