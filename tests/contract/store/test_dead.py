@@ -78,6 +78,14 @@ def test_many_dead_before_the_living(bench: Bench, queue: Queue) -> None:
     assert sorted(dead, key=int) == [str(number) for number in range(300)]
 
 
+def test_many_dead_before_the_living_with_groups(bench: Bench, queue: Queue) -> None:
+    for number in range(50):
+        queue.send(str(number), group=f"g{number % 7}")
+    queue.take(100, timeout_s=0)
+    queue.send("living", group="g1")
+    assert bodies(queue.claim(1, max_receives=1).entries) == ["living"]
+
+
 def test_with_groups_on_a_standard_queue(bench: Bench, queue: Queue) -> None:
     queue.send("a", group="g")
     queue.send("b", group="h")

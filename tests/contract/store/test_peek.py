@@ -40,6 +40,17 @@ def test_fifo_times_are_times(bench: Bench, fifo: Queue) -> None:
     assert times == {"a": bench.now_us + 30_000_000, "b": bench.now_us, "c": bench.now_us}
 
 
+def test_a_fifo_message_that_was_received_is_not_delayed_again(bench: Bench, fifo: Queue) -> None:
+    fifo.send("a", "b", group="g")
+    _, b = fifo.take(timeout_s=10)
+    assert fifo.move(b, 0, b.receive_count)
+    assert fifo.read() == [], "a still locks the group"
+    fifo.set_delay(20)
+    assert fifo.count() == (1, 1, 0)
+    times = {entry.message.body: entry.visible_us for entry in fifo.peek()}
+    assert times["b"] <= bench.now_us
+
+
 def test_with_groups(bench: Bench, queue: Queue) -> None:
     queue.send("b", group="y", delay_s=1)
     queue.send("a", group="x")

@@ -81,6 +81,40 @@ def test_a_living_message_behind_many_expired_ones(bench: Bench, fifo: bool) -> 
     assert queue.count() == (0, 1, 0)
 
 
+def test_a_living_message_behind_many_expired_ones_with_groups(bench: Bench, queue: Queue) -> None:
+    for number in range(100):
+        queue.send(str(number), group=f"g{number % 7}" if number % 2 else None)
+    bench.advance(61)
+    queue.send("living", group="g1")
+    assert queue.read(1, retention_s=60) == ["living"]
+    assert queue.count() == (0, 1, 0)
+
+
+@pytest.mark.parametrize("fifo", [False, True])
+def test_remove_all(bench: Bench, fifo: bool) -> None:
+    queue = bench.queue(fifo)
+    ids = queue.send(*"abcdef", group="g" if fifo else None)
+    queue.take(2, timeout_s=10)
+    assert queue.remove_all(ids[0], ids[3], ids[3] + 1_000) == 2
+    assert queue.remove_all(ids[0], ids[3]) == 0
+    assert queue.remove_all() == 0
+    assert queue.count() == (3, 1, 0)
+    bench.advance(10)
+    assert sorted(queue.read()) == ["b", "c", "e", "f"]
+
+
+def test_remove_all_with_groups(bench: Bench, queue: Queue) -> None:
+    ids = [*queue.send("a", "b", group="g"), *queue.send("c", "d")]
+    assert queue.remove_all(ids[1], ids[2]) == 2
+    assert queue.read() == ["a", "d"]
+
+
+def test_remove_all_names_one_twice(queue: Queue) -> None:
+    (id,) = queue.send("a")
+    assert queue.remove_all(id, id) == 1
+    assert queue.count() == (0, 0, 0)
+
+
 @pytest.mark.parametrize("fifo", [False, True])
 def test_expire(bench: Bench, fifo: bool) -> None:
     queue = bench.queue(fifo)
