@@ -95,4 +95,6 @@ def _shrink(db: apsw.Connection) -> None:
     live = (pages - free) * page
     if pages * page > SHRINK_OVER_BYTES and free > pages * SHRINK_FREE_SHARE and live < SHRINK_LIVE_BYTES:
         db.execute("VACUUM")
-    db.pragma("wal_checkpoint", "TRUNCATE")
+    # If somebody reads (a backup does), do not wait for him: that would hold up everybody else. It is tried again soon.
+    db.set_busy_timeout(0)
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
