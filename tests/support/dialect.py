@@ -44,6 +44,10 @@ def _query_model() -> dict[str, Any]:
         for member in shape.get("members", {}).values():
             if member["shape"] in MAP_NAMES:
                 member["locationName"] = MAP_NAMES[member["shape"]][0]
+    for name in ("StringList", "BinaryList"):
+        shapes[name]["member"]["locationName"] = f"{name}Value"
+        for value in ("MessageAttributeValue", "MessageSystemAttributeValue"):
+            shapes[value]["members"][f"{name}Values"] |= {"flattened": True, "locationName": f"{name}Value"}
     for operation in model["operations"].values():
         if "output" in operation:
             operation["output"]["resultWrapper"] = operation["output"]["shape"]
