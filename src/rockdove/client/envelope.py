@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from rockdove.client.endpoint import Endpoint
 from rockdove.client.error import UnexpectedAnswer
 from rockdove.client.fault import read_fault
+from rockdove.core.errors import RequestTooLarge
 from rockdove.core.limits import MAX_WAIT_S
 from rockdove.wire.operation import OPERATIONS
 from rockdove.wire.shape import ReceiveMessage, Request, Result
@@ -17,6 +18,9 @@ from rockdove.wire.signature import Credentials, sign
 
 _CONTENT_TYPE = "application/x-amz-json-1.0"
 _DEFAULT_REGION = "us-east-1"
+# A service hangs up on a larger request while it is being sent, and its answer may then get lost; the largest message
+# in its most wasteful encoding is smaller.
+MAX_REQUEST_BYTES = 8 * 1024 * 1024
 
 _encode = msgspec.json.Encoder().encode
 _DECODERS = {
@@ -49,8 +53,10 @@ class Envelope:
         self._timeout_s = timeout_s
 
     def write(self, request: Request) -> tuple[dict[str, str], bytes]:
-        """The headers and the body of a POST."""
+        """The headers and the body of a POST. Raises `RequestTooLarge`."""
         body = _encode(request)
+        if len(body) > MAX_REQUEST_BYTES:
+            raise RequestTooLarge(f"The request must be at most {MAX_REQUEST_BYTES} bytes long.")
         headers = {
             "Host": self.endpoint.authority,
             "Content-Type": _CONTENT_TYPE,

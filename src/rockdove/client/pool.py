@@ -64,7 +64,7 @@ class Pool:
         connection.sock.settimeout(timeout_s)
         try:
             connection.request("POST", self._endpoint.path, body, dict(headers))
-        except BrokenPipeError:
+        except ConnectionError:
             # There may be an answer that tells why the service did not want the rest.
             return False
         except OSError as error:
