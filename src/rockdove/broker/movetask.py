@@ -159,9 +159,13 @@ class MoveTasks:
             await asyncio.sleep(pace.pause_s(number))
 
     async def _move_some(self, task: MoveTask, source: Queue, physical: Physical, limit: int) -> int:
-        oldest_us = self._clock.now_us() - source.settings.retention_us
+        settings = source.settings
+        oldest_us = self._clock.now_us() - settings.retention_us
         claimed: Claimed = await ask(
-            partial(physical.claim, Want(limit=limit, timeout_us=HIDDEN_US, sent_after_us=oldest_us))
+            partial(
+                physical.claim,
+                Want(limit=limit, timeout_us=HIDDEN_US, sent_after_us=oldest_us, delay_us=settings.delay_us),
+            )
         )
         by_target: dict[tuple[str, str], list[Entry]] = {}
         targets: dict[tuple[str, str], Queue] = {}

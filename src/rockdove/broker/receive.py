@@ -142,6 +142,7 @@ class Receive:
             max_receives=settings.redrive.max_receives if target is not None and settings.redrive else 0,
             sent_after_us=self._broker.clock.now_us() - settings.retention_us,
             attempt=self._attempt,
+            delay_us=settings.delay_us,
         )
 
     def _visited(self, physical: Physical, claimed: Claimed | StoreError) -> None:
