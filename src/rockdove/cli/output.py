@@ -10,6 +10,7 @@ from rockdove.cli.figure import harmless
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 # For who is no terminal: nothing is cut off, nothing wrapped.
 _ENDLESS = 100_000
@@ -53,7 +54,7 @@ class Output:
             table.add_column(heading, justify="right" if place in numbers else "left", overflow="fold")
         for row in rows:
             table.add_row(*map(self._cell, row))
-        self.console.print(table)
+        self._print(table)
 
     def facts(self, rows: Sequence[tuple[str, str]]) -> None:
         """Names and values."""
@@ -64,7 +65,14 @@ class Output:
         table.add_column(overflow="fold")
         for row in rows:
             table.add_row(*map(self._cell, row))
-        self.console.print(table)
+        self._print(table)
+
+    def _print(self, table: "Table") -> None:
+        with self.console.capture() as capture:
+            self.console.print(table)
+        # Rich fills the last column up with blanks.
+        lines = [line.rstrip() for line in capture.get().splitlines()]
+        self._write("\n".join(lines).encode(errors="replace"))
 
     def _cell(self, text: str) -> str:
         from rich.markup import escape
