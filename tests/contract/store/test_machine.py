@@ -51,6 +51,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.queues = [self.bench.queue(fifo) for fifo in FIFO]
         self.models = [Model(fifo) for fifo in FIFO]
         self.handles: list[tuple[int, Entry]] = []
+        self.fresh: list[tuple[int, Entry]] = []
         self.dead: list[tuple[int, Entry]] = []
         self.sent = 0
 
@@ -115,7 +116,9 @@ class StoreMachine(RuleBasedStateMachine):
         claimed = self.bench.do(queue.physical().claim, want)
         left = {entry.id for entry in queue.peek(10_000)}
         self.models[at].claim(want, claimed, left, self.now_us)
-        self.handles += [(at, entry) for entry in claimed.entries]
+        given = [(at, entry) for entry in claimed.entries]
+        self.handles += given
+        self.fresh += given
         self.dead += [(at, entry) for entry in claimed.dead]
 
     @precondition(lambda self: self.handles)
@@ -141,12 +144,12 @@ class StoreMachine(RuleBasedStateMachine):
         expected = self.models[at].move(entry.id, self.now_us + us(seconds), count, self.now_us)
         assert self.queues[at].move(entry, seconds, count) == expected
 
-    @precondition(lambda self: self.handles)
+    @precondition(lambda self: self.fresh)
     @rule(data=st.data())
     def release(self, data: st.DataObject) -> None:
-        """Only a claim whose time is not over: a front-end gives back at once."""
-        at, _ = data.draw(st.sampled_from(self.handles[-4:]))
-        entries = [entry for of, entry in self.handles[-4:] if of == at and entry.visible_us > self.now_us]
+        """Only a claim whose time is not over, under the delay of its time: a front-end gives back at once."""
+        at, _ = data.draw(st.sampled_from(self.fresh[-4:]))
+        entries = [entry for of, entry in self.fresh[-4:] if of == at and entry.visible_us > self.now_us]
         self.models[at].release(entries, self.now_us)
         self.queues[at].release(*entries)
 
@@ -197,6 +200,7 @@ class StoreMachine(RuleBasedStateMachine):
             self.queues[at].purge()
             self.models[at].purge()
             self.handles = [(of, entry) for of, entry in self.handles if of != at]
+            self.fresh = []
         elif kind == "crash" and self.bench.durable:
             self.bench.crash()
             self._check_records()
@@ -207,6 +211,7 @@ class StoreMachine(RuleBasedStateMachine):
     def _set_delay(self, at: int, seconds: int) -> None:
         self.queues[at].set_delay(seconds)
         self.models[at].retime(us(seconds))
+        self.fresh = []
 
     def _check_records(self) -> None:
         queues = sorted(self.bench.snapshot.queues, key=lambda queue: queue.uid)
