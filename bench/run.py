@@ -76,7 +76,7 @@ def speed_table(rows: list[Row], ratios: dict[str, float], holds: dict[str, bool
     shares, aims = {}, {}
     for aim in AIMS:
         row = next(row for row in rows if (row.server, row.load) == ("rockdove", aim.load.name))
-        shares[row] = f"{ratios[aim.claim]:.2f} of {aim.against.title}"
+        shares[row] = f"{ratios[aim.claim]:.3f} of {aim.against.title}"
         aims[row] = f">= {aim.share}: {yes(holds[aim.claim])}"
     return table(rows, LOADS, {"share of the floor's": shares, "aim": aims}, LEGEND)
 
