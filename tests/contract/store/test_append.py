@@ -80,7 +80,7 @@ def test_extra_comes_back_as_it_was(bench: Bench, fifo: bool) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["", " ", "\t\r\n", "größe 数 🕊", "￿"[:0] + "�", "\"\\'%_;--", "{}", "x" * 1_048_576, "🕊" * 262_144],
+    ["", " ", "\t\r\n", "größe 数 🕊", "\ufffd", "\"\\'%_;--", "{}", "x" * 1_048_576, "🕊" * 262_144],
     ids=["empty", "blank", "white", "unicode", "replacement", "quotes", "json", "megabyte", "wide-megabyte"],
 )
 @pytest.mark.parametrize("fifo", [False, True])

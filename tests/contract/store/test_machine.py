@@ -282,4 +282,4 @@ TestMemory = MemoryMachine.TestCase
 TestMemory.settings = _settings(60)
 
 TestSqlite = SqliteMachine.TestCase
-TestSqlite.settings = _settings(12)
+TestSqlite.settings = _settings(25)
