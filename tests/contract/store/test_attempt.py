@@ -22,9 +22,12 @@ def test_the_same_again_with_visibility_renewed(bench: Bench, fifo: Queue) -> No
 
 def test_again_and_again(bench: Bench, fifo: Queue) -> None:
     fifo.send("a", group="g")
+    first_us = bench.now_us
     for _ in range(5):
-        (entry,) = fifo.take(timeout_s=30, attempt="x")
+        claimed = fifo.claim(timeout_s=30, attempt="x")
+        (entry,) = claimed.entries
         assert (entry.receive_count, entry.visible_us) == (1, bench.now_us + 30_000_000)
+        assert claimed.claimed_us == first_us, "when the claim was made first"
         bench.advance(20)
 
 

@@ -66,6 +66,16 @@ def test_a_claimed_entry_carries_its_claim(bench: Bench, queue: Queue) -> None:
     assert (first.receive_count, first.visible_us) == (1, received_us + 30_000_000)
 
 
+@pytest.mark.parametrize("group", [None, "g"], ids=["plain", "grouped"])
+@pytest.mark.parametrize("fifo", [False, True])
+def test_a_claim_tells_its_time(bench: Bench, fifo: bool, group: str | None) -> None:
+    queue = bench.queue(fifo)
+    for seconds in (1, 2):
+        queue.send("a", group=group)
+        bench.advance(seconds)
+        assert queue.claim(timeout_s=0).claimed_us == bench.now_us
+
+
 def test_what_is_handed_out_is_the_receivers_own(queue: Queue) -> None:
     queue.send("a")
     (entry,) = queue.take()
