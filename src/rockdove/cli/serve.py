@@ -169,8 +169,12 @@ def _text(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
+def url_of(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 def _announce(settings: Settings, port: int, output: Output) -> None:
-    url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
+    url = url_of(settings.host, port)
     folder = None if settings.store == "memory" else str(settings.data.absolute())
     if output.as_json:
         output.record({"ready": url, "data": folder, "store": settings.store})

@@ -14,6 +14,12 @@ from tests.support.server import COMMAND
 from tests.unit.cli.outcome import Cli
 
 
+@pytest.fixture(autouse=True)
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is asked twice: these tests are about whom."""
+    monkeypatch.setattr("rockdove.client.retry.Retry.pause_s", lambda *about: None)
+
+
 def nowhere() -> str:
     return f"http://127.0.0.1:{free_port()}"
 
