@@ -1,0 +1,34 @@
+"""The code in README and docs does what the pages say."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.need import missing, provide
+from tests.docs.page import PICTURES, Page, pages
+from tests.docs.reader import Reader
+
+
+# What contributors and measurements have to say is no code for users.
+CODED = [page for page in pages() if page.name != "CONTRIBUTING.md" and "benchmarks" not in page.path.parts]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in CODED if any(block.is_run for block in page.blocks())], ids=lambda page: page.name
+)
+def test_what_a_page_tells_to_do_does_what_it_shows(page: Page, tmp_path: Path) -> None:
+    if lacking := missing(page):
+        pytest.skip(f"no {', no '.join(lacking)}: `make test-clients` installs it, or names the command")
+    provide(page, tmp_path)
+    reader = Reader(page, tmp_path)
+    try:
+        reader.read()
+    finally:
+        reader.close()
+
+
+@pytest.mark.parametrize("page", CODED, ids=lambda page: page.name)
+def test_code_that_is_not_run_says_why(page: Page) -> None:
+    for block in page.blocks():
+        said = block.word.startswith("not run: ")
+        assert block.is_run or said or block.language in PICTURES, f"{block.place}: why is it not run?"
