@@ -101,5 +101,13 @@ def fifo(make: QueueMaker) -> SqsQueue:
 
 
 @pytest.fixture
+def make_json(service: RunningService, new_name: NewName) -> Iterator[QueueMaker]:
+    """For what takes long and has nothing to do with the protocol."""
+    made = client("json", service.endpoint)
+    yield QueueMaker(made, new_name)
+    made.close()
+
+
+@pytest.fixture
 def make_live(live_sqs: Any, new_name: NewName) -> QueueMaker:
     return QueueMaker(live_sqs, new_name)

@@ -1,0 +1,115 @@
+"""A client that goes away while it waits never swallows a message."""
+
+import socket
+import struct
+import time
+from typing import Any
+
+import pytest
+
+from tests.contract.sqs.conftest import QueueMaker
+from tests.support.longpoll import LongPoll
+from tests.support.raw import Wire, json_request
+from tests.support.service import RunningService
+from tests.support.sqs_queue import SqsQueue
+
+
+def _wait(service: RunningService, queue: SqsQueue, patient: bool = True) -> Wire:
+    """A long poll on a connection of its own."""
+    return LongPoll(service.port, queue.url, patient=patient, MaxNumberOfMessages=10).wire
+
+
+def _reset(wire: Wire) -> None:
+    """Go without a farewell, as a process that is killed does."""
+    wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    wire.close()
+
+
+def _untouched(queue: SqsQueue, body: str) -> None:
+    """It is there at once, and was never received before."""
+    message = queue.receive_one(MessageSystemAttributeNames=["ApproximateReceiveCount"], WaitTimeSeconds=1)
+    assert message["Body"] == body
+    assert message["Attributes"]["ApproximateReceiveCount"] == "1"
+
+
+@pytest.mark.parametrize("leave", [Wire.close, _reset], ids=["farewell", "reset"])
+def test_a_message_sent_after_the_client_left(live: RunningService, make_live: QueueMaker, leave: Any) -> None:
+    for queue in (make_live(), make_live.fifo()):
+        wire = _wait(live, queue)
+        leave(wire)
+        queue.send("x", **({"MessageGroupId": "g"} if queue.name.endswith("fifo") else {}))
+        _untouched(queue, "x")
+
+
+@pytest.mark.parametrize("leave", [Wire.close, _reset], ids=["farewell", "reset"])
+def test_a_message_sent_while_the_client_leaves(live: RunningService, make_live: QueueMaker, leave: Any) -> None:
+    """The farewell and the message race; whoever wins, the message must not wait for its visibility timeout."""
+    queue = make_live()
+    for number in range(20):
+        wire = _wait(live, queue, patient=False)
+        time.sleep(0.005)
+        leave(wire)
+        queue.send(str(number))
+        _untouched(queue, str(number))
+
+
+def test_many_leave_at_once_and_one_stays(live: RunningService, make_live: QueueMaker) -> None:
+    queue = make_live()
+    wires = [_wait(live, queue, patient=False) for _ in range(50)]
+    stays = _wait(live, queue)
+    for wire in wires:
+        wire.close()
+    queue.send_all(*map(str, range(10)))
+    reply = stays.read()
+    assert [message["Body"] for message in reply.json["Messages"]] == [str(number) for number in range(10)]
+    stays.close()
+
+
+def test_all_leave_and_every_message_is_there(live: RunningService, make_live: QueueMaker) -> None:
+    queue = make_live()
+    wires = [_wait(live, queue, patient=number == 49) for number in range(50)]
+    for wire in wires:
+        wire.close()
+    queue.send_all(*map(str, range(30)))
+    got = [body for _ in range(3) for body in queue.bodies()]
+    assert sorted(got) == sorted(map(str, range(30)))
+
+
+def test_a_client_that_leaves_before_a_delay_ends(live: RunningService, make_live: QueueMaker) -> None:
+    queue = make_live()
+    queue.send("x", DelaySeconds=1)
+    wire = _wait(live, queue)
+    wire.close()
+    time.sleep(1)
+    _untouched(queue, "x")
+
+
+def test_a_dead_letter_is_not_made_by_clients_that_left(live: RunningService, make_live: QueueMaker) -> None:
+    dead, queue = make_live(), make_live()
+    queue.redrive_to(dead, 1)
+    for _ in range(3):
+        _wait(live, queue).close()
+    queue.send("x")
+    _untouched(queue, "x")
+    assert dead.counts() == (0, 0, 0)
+
+
+def test_half_a_request_takes_nothing(live: RunningService, make_live: QueueMaker) -> None:
+    queue = make_live()
+    wire = Wire(live.port)
+    wire.send(json_request("ReceiveMessage", {"QueueUrl": queue.url, "WaitTimeSeconds": 20})[:-5])
+    time.sleep(0.05)
+    wire.close()
+    queue.send("x")
+    _untouched(queue, "x")
+
+
+def test_a_request_behind_one_that_waits_is_dropped_with_it(live: RunningService, make_live: QueueMaker) -> None:
+    empty, full = make_live(), make_live()
+    full.send("x")
+    wire = _wait(live, empty)
+    wire.send(json_request("ReceiveMessage", {"QueueUrl": full.url}))
+    time.sleep(0.05)
+    wire.close()
+    time.sleep(0.05)
+    _untouched(full, "x")
