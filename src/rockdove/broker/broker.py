@@ -121,7 +121,8 @@ class Broker:
             done()
             return
         drafts = letters(queue, physical, dead, target, self.clock.now_us())
-        self.transfer(physical, dead, target, drafts, lambda moved: done())
+        # If it fails, they come back when their visibility timeout is over, and are tried again.
+        self.transfer(physical, dead, target, drafts, lambda fault: done())
 
     def transfer(
         self,
@@ -129,20 +130,22 @@ class Broker:
         entries: Sequence[Entry],
         target: Queue,
         drafts: Sequence[Draft],
-        done: Callable[[int], None],
+        done: Finished,
     ) -> None:
-        """Move messages to another queue; how many came there."""
+        """Move messages to another queue. What is gone meanwhile is left out."""
         parts = _parts(target, drafts)
-        left, moved = len(parts), 0
+        left = len(parts)
+        failed: Fault | None = None
 
         def part_moved(outcome: list[Appended] | StoreError) -> None:
-            nonlocal left, moved
+            nonlocal left, failed
             left -= 1
-            if not isinstance(outcome, StoreError):
-                moved += len(outcome)
+            if isinstance(outcome, StoreError):
+                failed = ServiceUnavailable()
+            else:
                 target.wake(len(outcome))
             if not left:
-                done(moved)
+                done(failed)
 
         for physical, places in parts:
             chosen = [entries[at].id for at in places]
@@ -291,7 +294,7 @@ class Broker:
         found: list[tuple[int, Delivery]] = []
         for index, physical in enumerate(queue.physical):
             for entry in await ask(partial(physical.peek, limit)):
-                found.append((index, Delivery(physical, entry)))
+                found.append((index, Delivery(physical, entry, 0)))
         found.sort(key=lambda each: (each[1].entry.visible_us, each[1].entry.id))
         return found[:limit]
 

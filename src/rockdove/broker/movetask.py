@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import contextlib
 import secrets
 from functools import partial
 
@@ -39,6 +40,8 @@ class MoveTasks:
         self._clock = broker.clock
         self._tasks: dict[str, MoveTask] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
+        # Set to end a pause.
+        self._awake: dict[str, asyncio.Event] = {}
 
     def load(self, tasks: list[MoveTask]) -> None:
         self._tasks = {task.task_id: task for task in tasks}
@@ -100,6 +103,8 @@ class MoveTasks:
         if task.status != RUNNING:
             raise InvalidParameterValue("Only active tasks can be cancelled.")
         task.status = CANCELLING
+        if task.task_id in self._awake:
+            self._awake[task.task_id].set()
         await self._put(task)
         return task.moved
 
@@ -112,6 +117,7 @@ class MoveTasks:
             )
         source = self._queue(source_arn, "source")
         tasks = [task for task in self._tasks.values() if task.source_arn == source.arn]
+        tasks.reverse()
         tasks.sort(key=lambda task: -task.started_us)
         return tasks[: limit or 1]
 
@@ -135,7 +141,11 @@ class MoveTasks:
     def _run(self, task: MoveTask) -> None:
         work = asyncio.get_running_loop().create_task(self._work(task))
         self._running[task.task_id] = work
-        work.add_done_callback(lambda _: self._running.pop(task.task_id, None))
+        work.add_done_callback(lambda _: self._forget(task.task_id))
+
+    def _forget(self, task_id: str) -> None:
+        self._running.pop(task_id, None)
+        self._awake.pop(task_id, None)
 
     async def _work(self, task: MoveTask) -> None:
         try:
@@ -146,48 +156,53 @@ class MoveTasks:
         await self._put(task)
 
     async def _move_all(self, task: MoveTask) -> None:
-        pace = Pace(task.max_per_second)
+        chunk = min(CHUNK, task.max_per_second) if task.max_per_second else CHUNK
         while task.status == RUNNING:
             source = self._queue(task.source_arn, "source")
             number = 0
             for physical in source.physical:
-                number += await self._move_some(task, source, physical, pace.next_chunk)
+                number += await self._move_some(task, source, physical, chunk)
             if not number:
                 return
             task.moved += number
             await self._put(task)
-            await asyncio.sleep(pace.pause_s(number))
+            if task.max_per_second:
+                await self._pause(task, number / task.max_per_second)
+
+    async def _pause(self, task: MoveTask, seconds: float) -> None:
+        """Keep to the task's rate; a cancelled task does not wait."""
+        awake = self._awake.setdefault(task.task_id, asyncio.Event())
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(awake.wait(), seconds)
 
     async def _move_some(self, task: MoveTask, source: Queue, physical: Physical, limit: int) -> int:
         settings = source.settings
         oldest_us = self._clock.now_us() - settings.retention_us
-        claimed: Claimed = await ask(
-            partial(
-                physical.claim,
-                Want(limit=limit, timeout_us=HIDDEN_US, sent_after_us=oldest_us, delay_us=settings.delay_us),
-            )
-        )
-        by_target: dict[tuple[str, str], list[Entry]] = {}
-        targets: dict[tuple[str, str], Queue] = {}
-        try:
-            for entry in claimed.entries:
-                target = self._destination(task, entry)
-                targets[target.key] = target
-                by_target.setdefault(target.key, []).append(entry)
-        except ResourceNotFound:
-            await ask(partial(physical.release, claimed.entries))
-            raise
+        want = Want(limit=limit, timeout_us=HIDDEN_US, sent_after_us=oldest_us, delay_us=settings.delay_us)
+        claimed: Claimed = await ask(partial(physical.claim, want))
         number = 0
-        for key, entries in by_target.items():
-            number += await self._transfer(physical, entries, targets[key])
+        left = claimed.entries
+        try:
+            while left:
+                target = self._destination(task, left[0])
+                same = [entry for entry in left if self._destination(task, entry) is target]
+                await self._transfer(physical, same, target)
+                number += len(same)
+                left = [entry for entry in left if entry not in same]
+        except Fault:
+            task.moved += number
+            await ask(partial(physical.release, left))
+            raise
         return number
 
-    async def _transfer(self, physical: Physical, entries: list[Entry], target: Queue) -> int:
+    async def _transfer(self, physical: Physical, entries: list[Entry], target: Queue) -> None:
         now = self._clock.now_us()
         drafts = [moved(entry, target, now) for entry in entries]
-        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[Fault | None] = asyncio.get_running_loop().create_future()
         self._broker.transfer(physical, entries, target, drafts, done.set_result)
-        return await done
+        fault = await done
+        if fault is not None:
+            raise fault if target.alive else _no_destination()
 
     def _destination(self, task: MoveTask, entry: Entry) -> Queue:
         arn = task.destination_arn
@@ -198,19 +213,12 @@ class MoveTasks:
                 raise ResourceNotFound("CouldNotDetermineMessageSource")
         queue = self._directory.by_arn(arn)
         if queue is None:
-            raise ResourceNotFound("AWS.SimpleQueueService.NonExistentQueue")
+            raise _no_destination()
         return queue
 
 
-class Pace:
-    """Keeps a task at its rate."""
-
-    def __init__(self, per_second: int | None) -> None:
-        self._per_second = per_second
-        self.next_chunk = min(CHUNK, per_second) if per_second else CHUNK
-
-    def pause_s(self, number: int) -> float:
-        return number / self._per_second if self._per_second else 0
+def _no_destination() -> ResourceNotFound:
+    return ResourceNotFound("AWS.SimpleQueueService.NonExistentQueue")
 
 
 class _Handle(msgspec.Struct, rename="camel"):

@@ -22,6 +22,7 @@ class Delivery(Struct, gc=False):
 
     physical: Physical
     entry: Entry
+    claimed_us: int
 
 
 Reply: TypeAlias = Callable[[list[Delivery] | Fault], bool]
@@ -75,7 +76,7 @@ class Receive:
         self._woken = False
         # When the last try began: what became visible since then may have been missed.
         self._tried_us = 0
-        self._visits: Iterator[int] = iter(())
+        self._visits: Iterator[tuple[int, bool]] = iter(())
 
     def start(self) -> None:
         queue = self._queue
@@ -120,19 +121,30 @@ class Receive:
             return
         self._next_us = None
         self._tried_us = self._broker.clock.now_us()
-        self._visits = self._policy.visits(self._queue)
+        self._visits = self._plan()
         self._visit()
+
+    def _plan(self) -> Iterator[tuple[int, bool]]:
+        """Which physical queues to visit, and whether to spare what is there of noisy groups."""
+        queue = self._queue
+        if self._attempt is not None:
+            # What an attempt got before is invisible now: no view of what is visible tells where it is.
+            yield from ((index, False) for index in range(queue.size))
+            return
+        if queue.size > 1 and queue.physical[0].has_noisy():
+            yield from ((index, True) for index in self._policy.visits(queue))
+        yield from ((index, False) for index in self._policy.visits(queue))
 
     def _visit(self) -> None:
         """Visit the next physical queue, unless there is enough."""
         if len(self._found) < self._limit:
-            for index in self._visits:
+            for index, spare in self._visits:
                 physical = self._queue.physical[index]
-                physical.claim(self._want(), partial(self._visited, physical))
+                physical.claim(self._want(spare), partial(self._visited, physical))
                 return
         self._finish()
 
-    def _want(self) -> Want:
+    def _want(self, spare: bool) -> Want:
         queue, settings = self._queue, self._queue.settings
         target = self._broker.dead_letter_target(queue)
         return Want(
@@ -143,6 +155,7 @@ class Receive:
             sent_after_us=self._broker.clock.now_us() - settings.retention_us,
             attempt=self._attempt,
             delay_us=settings.delay_us,
+            spare=spare,
         )
 
     def _visited(self, physical: Physical, claimed: Claimed | StoreError) -> None:
@@ -153,7 +166,7 @@ class Receive:
                 self._answer(ServiceUnavailable())
             return
         for entry in claimed.entries:
-            self._found.append(Delivery(physical, entry))
+            self._found.append(Delivery(physical, entry, claimed.claimed_us))
         if claimed.next_us is not None:
             self._next_us = min(claimed.next_us, self._next_us or claimed.next_us)
         if claimed.dead:

@@ -1,4 +1,6 @@
-"""Receipt handles: (queue, entry, visible-from time, receive count) under an HMAC.
+"""Receipt handles: (queue, physical queue and entry, time of the receive, receive count) under an HMAC.
+
+The time is that of the receive and not the visible-from time, because that changes while the handle must not.
 
 Any front-end that knows the key can serve a handle, and nobody can forge one.
 """
@@ -10,11 +12,11 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from msgspec import Struct
 
-# A version byte, the queue's uid, the entry's id, the claim's visible-from time, its receive count, its time.
-_LAYOUT = struct.Struct(">B8sQQIQ")
+# A version byte, the queue's uid, the entry's id, the time of the receive, its receive count.
+_LAYOUT = struct.Struct(">B8sQQI")
 _VERSION = 1
-# With 11 bytes of HMAC the whole is 48 bytes: 64 characters without padding.
-_MAC_BYTES = 11
+# With 13 bytes of HMAC the whole is 42 bytes: 56 characters without padding.
+_MAC_BYTES = 13
 _BLOCK_BYTES = 64
 _LENGTH = (_LAYOUT.size + _MAC_BYTES) // 3 * 4
 
@@ -23,9 +25,8 @@ class Receipt(Struct, frozen=True, gc=False):
     """What a handle names."""
 
     id: int
-    visible_us: int
-    receive_count: int
     received_us: int
+    receive_count: int
 
 
 class Receipts:
@@ -43,9 +44,9 @@ class Receipts:
         outer.update(inner.digest())
         return outer.digest()[:_MAC_BYTES]
 
-    def write(self, queue: bytes, id: int, visible_us: int, receive_count: int, received_us: int) -> str:
+    def write(self, queue: bytes, id: int, received_us: int, receive_count: int) -> str:
         """``queue`` is the queue's uid as 8 bytes."""
-        plain = _LAYOUT.pack(_VERSION, queue, id, visible_us, receive_count, received_us)
+        plain = _LAYOUT.pack(_VERSION, queue, id, received_us, receive_count)
         return urlsafe_b64encode(plain + self._mac(plain)).decode()
 
     def read(self, queue: bytes, handle: str) -> Receipt | None:

@@ -139,8 +139,7 @@ class Messages:
         if outcome and call.is_gone():
             return False
         receipts = self._broker.receipts
-        now = self._clock.now_us()
-        messages = [received(queue, delivery, selection, receipts, now) for delivery in outcome]
+        messages = [received(queue, delivery, selection, receipts) for delivery in outcome]
         call.answer(shape.ReceiveMessageResult(messages=messages))
         return True
 

@@ -68,12 +68,12 @@ def select(system: list[str] | None, also: list[str] | None, names: list[str] | 
     return Selection(_SYSTEM if "All" in wanted else wanted, frozenset(exact), tuple(prefixes))
 
 
-def received(queue: Queue, delivery: Delivery, selection: Selection, receipts: Receipts, now_us: int) -> Message:
+def received(queue: Queue, delivery: Delivery, selection: Selection, receipts: Receipts) -> Message:
     entry = delivery.entry
     content = entry.message
     message = Message(
         message_id=message_id(delivery.physical, entry),
-        receipt_handle=receipts.write(queue.uid, entry.id, entry.visible_us, entry.receive_count, now_us),
+        receipt_handle=receipts.write(queue.uid, entry.id, delivery.claimed_us, entry.receive_count),
         md5_of_body=content.md5,
         body=content.body,
     )

@@ -43,6 +43,7 @@ class Want(Struct, frozen=True, gc=False):
     sent_after_us: messages sent before are expired: removed, never delivered.
     attempt: the ReceiveRequestAttemptId of a FIFO receive.
     delay_us: the queue's delay, which on FIFO queues holds for messages that already wait.
+    spare: leave noisy groups alone.
     """
 
     limit: int
@@ -52,6 +53,7 @@ class Want(Struct, frozen=True, gc=False):
     sent_after_us: int = 0
     attempt: str | None = None
     delay_us: int = 0
+    spare: bool = False
 
 
 class Claimed(Struct, gc=False):
@@ -60,11 +62,13 @@ class Claimed(Struct, gc=False):
     dead: entries that have had their deliveries; they are hidden like the claimed ones, with the count unchanged, until
     the caller transfers them to the dead-letter queue.
     next_us: with nothing claimed, when the next entry becomes visible; None if that is not in sight.
+    claimed_us: when the claim was made; for a repeated attempt, when it was made first.
     """
 
     entries: list[Entry]
     dead: list[Entry]
     next_us: int | None = None
+    claimed_us: int = 0
 
 
 class Counts(Struct, frozen=True):
@@ -145,6 +149,9 @@ class Physical(Protocol):
 
     def in_flight_at_most(self) -> int:
         """Not fewer than are in flight, and seldom more. Cheap, no I/O."""
+
+    def has_noisy(self) -> bool:
+        """Whether a group holds more than its share of what is in flight on the logical queue. Cheap, no I/O."""
 
     def next_visible_us(self) -> int | None:
         """A time before which there is certainly nothing to claim; None: there is nothing at all. Cheap, no I/O."""

@@ -5,7 +5,6 @@ from typing import Any
 
 import apsw
 
-from rockdove.core.fairness import Shares
 from rockdove.core.message import Entry
 from rockdove.store.base import Appended, Claimed, Done, Draft, Want
 from rockdove.store.grouped import GroupedQueue, group_of
@@ -36,12 +35,16 @@ class FairQueue(GroupedQueue):
         super().__init__(plain.store, plain.queue, plain.record, 0)
         self._plain = plain
         self.tally = plain.tally
-        self._shares = Shares()
+        # Of the logical queue: who is noisy on all physical ones together is noisy on each.
+        self._shares = plain.store.shares(plain.queue)
         # Where the search for quiet groups goes on.
         self._cursor = ""
 
     def take_numbers(self, number: int) -> int:
         return self._plain.take_numbers(number)
+
+    def has_noisy(self) -> bool:
+        return bool(self._shares.noisy(self.clock.now_us()))
 
     def hold(self, rows: list[tuple[int, str, int]]) -> None:
         """Begin with what is in flight on disk: rows (id, group, until)."""
@@ -83,19 +86,22 @@ class FairQueue(GroupedQueue):
     def _claim(
         self, db: apsw.Connection, want: Want, noisy: Collection[str], now_us: int
     ) -> tuple[Claimed, list[Change]]:
-        claimed, changes = Claimed([], []), list[Change]()
+        claimed, changes = Claimed([], [], claimed_us=now_us), list[Change]()
         taken: set[int] = set()
-        for row in self._candidates(db, want, noisy, now_us):
-            if row.id in taken:
-                continue
-            taken.add(row.id)
-            if row.message.sent_us < want.sent_after_us:
-                changes.append(self.delete(db, row))
-                continue
-            new, dead, change = self.hide(db, row, want, now_us)
-            (claimed.dead if dead else claimed.entries).append(new)
-            changes.append(change)
-            if len(claimed.entries) == want.limit:
+        # Once more if all that was found is dead or expired: the living may stand behind it.
+        while not claimed.entries:
+            before = len(taken)
+            for row in self._candidates(db, want, noisy, now_us):
+                if row.id in taken or len(claimed.entries) == want.limit:
+                    continue
+                taken.add(row.id)
+                if row.message.sent_us < want.sent_after_us:
+                    changes.append(self.delete(db, row))
+                    continue
+                new, dead, change = self.hide(db, row, want, now_us)
+                (claimed.dead if dead else claimed.entries).append(new)
+                changes.append(change)
+            if len(taken) == before:
                 break
         if not claimed.entries:
             claimed.next_us = self.next_us(db, now_us)
@@ -108,6 +114,8 @@ class FairQueue(GroupedQueue):
         if noisy:
             yield from self._quiet(db, want.limit, noisy, now_us)
             yield from (row for row in first if group_of(row) not in noisy)
+            if want.spare:
+                return
         elif len(first) > want.limit:
             chosen = sorted(self.rng.sample(range(len(first)), want.limit))
             yield from [first[at] for at in chosen]

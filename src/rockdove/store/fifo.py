@@ -75,7 +75,7 @@ class FifoQueue(GroupedQueue):
             again = self._again(db, want, now_us)
             if again is not None:
                 return again
-        claimed, changes = Claimed([], []), list[Change]()
+        claimed, changes = Claimed([], [], claimed_us=now_us), list[Change]()
         visited: set[str] = set()
         while len(claimed.entries) < want.limit:
             sql = "SELECT grp FROM entry WHERE pq = ? AND t <= ? ORDER BY t, id LIMIT ?"
@@ -91,7 +91,7 @@ class FifoQueue(GroupedQueue):
         if not claimed.entries:
             claimed.next_us = self.next_us(db, now_us)
         elif want.attempt is not None:
-            self._remember(db, want.attempt, claimed.entries, now_us)
+            self._remember(db, want.attempt, claimed.entries, now_us, now_us)
         return claimed, changes
 
     def _claim_group(self, db: apsw.Connection, group: str, want: Want, now_us: int, claimed: Claimed) -> list[Change]:
@@ -107,7 +107,7 @@ class FifoQueue(GroupedQueue):
             changes += taken
             if given or len(taken) < len(rows):
                 untouched = [row for row in rows[len(taken) :] if row.visible_us <= now_us]
-                changes += self._wait(db, untouched) if given else []
+                changes += self._wait(db, untouched) if given else self._delay(db, untouched)
                 break
             # All of them were expired: what comes next?
             standing = []
@@ -146,6 +146,15 @@ class FifoQueue(GroupedQueue):
             changes.append(Change(row.id, self.state(row), self.state(waiting), group=group_of(row)))
         return changes
 
+    def _delay(self, db: apsw.Connection, rows: Iterable[Entry]) -> list[Change]:
+        """Entries that were given back before their delay was over become visible when it is."""
+        changes: list[Change] = []
+        for row in rows:
+            t = row.message.sent_us + self.delay_us
+            db.execute("UPDATE entry SET t = ? WHERE id = ?", (t, row.id))
+            changes.append(Change(row.id, self.state(row), (t, False), group=group_of(row)))
+        return changes
+
     def _settle(self, db: apsw.Connection, group: str, now_us: int) -> list[Change]:
         """If all that is left of a group waits, its first message stops waiting."""
         number = self.record.number
@@ -171,8 +180,9 @@ class FifoQueue(GroupedQueue):
             changes += self._settle(db, group, now_us)
         return [row.id for row in found], changes
 
-    def _remember(self, db: apsw.Connection, attempt: str, given: list[Entry], now_us: int) -> None:
-        claims = msgspec.json.encode([(row.id, row.receive_count, row.visible_us) for row in given]).decode()
+    def _remember(self, db: apsw.Connection, attempt: str, given: list[Entry], claimed_us: int, now_us: int) -> None:
+        rows = [(row.id, row.receive_count, row.visible_us) for row in given]
+        claims = msgspec.json.encode((claimed_us, rows)).decode()
         row = (self.queue, self.record.number, attempt, now_us, claims)
         db.execute("INSERT OR REPLACE INTO attempt (queue, pq, name, at_us, claims) VALUES (?, ?, ?, ?, ?)", row)
 
@@ -184,7 +194,8 @@ class FifoQueue(GroupedQueue):
         if claims is None:
             return None
         given: list[Entry] = []
-        for id, receive_count, visible_us in msgspec.json.decode(claims):
+        claimed_us, rows = msgspec.json.decode(claims)
+        for id, receive_count, visible_us in rows:
             held = self.held(db, id, receive_count, now_us)
             if held is None or held.visible_us != visible_us:
                 return None
@@ -195,8 +206,8 @@ class FifoQueue(GroupedQueue):
             db.execute("UPDATE entry SET t = ? WHERE id = ?", (until_us, row.id))
             changes.append(Change(row.id, (row.visible_us, True), (until_us, True), group=group_of(row)))
             row.visible_us = until_us
-        self._remember(db, want.attempt or "", given, now_us)
-        return Claimed(given, []), changes
+        self._remember(db, want.attempt or "", given, claimed_us, now_us)
+        return Claimed(given, [], claimed_us=claimed_us), changes
 
     def passing(self, db: apsw.Connection, now_us: int, end_us: int) -> tuple[int, int]:
         in_flight, _ = super().passing(db, now_us, end_us)
@@ -222,7 +233,7 @@ class FifoQueue(GroupedQueue):
     def shown(self, row: Entry) -> Entry:
         """Waiting for its turn is nobody else's business: a message is visible from its own delay on."""
         if row.visible_us >= WAITING_US:
-            row.visible_us = row.message.sent_us + self.delay_us
+            row.visible_us = row.message.sent_us + (0 if row.receive_count else self.delay_us)
         return row
 
     def retime(self, delay_us: int, done: Done[None]) -> None:

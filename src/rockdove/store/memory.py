@@ -44,6 +44,9 @@ class MemoryPhysical:
     def claim(self, want: Want, done: Done[Claimed]) -> None:
         _tell_soon(done, self._pile.claim(want) if self._pile else Claimed([], []))
 
+    def has_noisy(self) -> bool:
+        return self._pile is not None and self._pile.has_noisy()
+
     def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
         _tell_soon(done, self._pile is not None and self._pile.move(id, visible_us, receive_count))
 

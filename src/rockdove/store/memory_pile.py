@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from rockdove.core import ids
 from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.fairness import Shares
 from rockdove.core.limits import DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
@@ -22,8 +23,8 @@ from rockdove.store.memory_standard import StandardLine
 # So many messages one call of `expire` removes at most.
 EXPIRE_AT_ONCE = 1_000
 
-# What a receive attempt got: ids, each with its claim.
-Attempt: TypeAlias = list[tuple[int, tuple[int, int]]]
+# What a receive attempt got, and when: ids, each with its claim.
+Attempt: TypeAlias = tuple[int, list[tuple[int, tuple[int, int]]]]
 
 
 class Past:
@@ -32,6 +33,7 @@ class Past:
     def __init__(self) -> None:
         self.sent: Recent[Appended] = Recent(DEDUPLICATION_S * SECOND_US)
         self.attempts: Recent[Attempt] = Recent(RECEIVE_ATTEMPT_S * SECOND_US)
+        self.shares = Shares()
 
 
 class Pile:
@@ -49,7 +51,7 @@ class Pile:
         self._delayed: Heap[int, int] = Heap()
         # All entries by sent_us: those that were moved here from another queue are older than their ids tell.
         self._ages: Heap[int, int] = Heap()
-        self._line: Line = FifoLine(self._entries) if fifo else StandardLine(self._entries, rng)
+        self._line: Line = FifoLine(self._entries) if fifo else StandardLine(self._entries, past.shares, rng)
 
     def append(self, drafts: Sequence[Draft]) -> list[Appended]:
         now_us = self._pass_time()
@@ -58,6 +60,9 @@ class Pile:
     def claim(self, want: Want) -> Claimed:
         now_us = self._pass_time()
         return self._claim_again(want, now_us) or self._claim(want, now_us)
+
+    def has_noisy(self) -> bool:
+        return bool(self._past.shares.noisy(self._clock.now_us()))
 
     def move(self, id: int, visible_us: int, receive_count: int | None) -> bool:
         now_us = self._pass_time()
@@ -152,31 +157,33 @@ class Pile:
             entry.first_received_us = entry.first_received_us or now_us
             self._place(entry, now_us + want.timeout_us, now_us)
         if self._fifo and want.attempt is not None and draw.entries:
-            self._remember(want.attempt, draw.entries, now_us)
+            self._remember(want.attempt, draw.entries, now_us, now_us)
         return Claimed(
             [copy(entry) for entry in draw.entries],
             [copy(entry) for entry in draw.dead],
             None if draw.entries else self.next_visible_us(),
+            now_us,
         )
 
     def _claim_again(self, want: Want, now_us: int) -> Claimed | None:
         """What the same attempt got before, if all of it is as it was left."""
         if want.attempt is None or not self._fifo:
             return None
-        seen = self._past.attempts.get(self._attempt_key(want.attempt), now_us)
-        if seen is None or any(
-            id not in self._in_flight or _claim_of(self._entries[id]) != claim for id, claim in seen
-        ):
+        attempt = self._past.attempts.get(self._attempt_key(want.attempt), now_us)
+        if attempt is None:
+            return None
+        claimed_us, seen = attempt
+        if any(id not in self._in_flight or _claim_of(self._entries[id]) != claim for id, claim in seen):
             return None
         entries = [self._entries[id] for id, _ in seen]
         for entry in entries:
             self._place(entry, now_us + want.timeout_us, now_us)
-        self._remember(want.attempt, entries, now_us)
-        return Claimed([copy(entry) for entry in entries], [])
+        self._remember(want.attempt, entries, claimed_us, now_us)
+        return Claimed([copy(entry) for entry in entries], [], None, claimed_us)
 
-    def _remember(self, attempt: str, entries: Sequence[Entry], now_us: int) -> None:
+    def _remember(self, attempt: str, entries: Sequence[Entry], claimed_us: int, now_us: int) -> None:
         seen = [(entry.id, _claim_of(entry)) for entry in entries]
-        self._past.attempts.put(self._attempt_key(attempt), seen, now_us)
+        self._past.attempts.put(self._attempt_key(attempt), (claimed_us, seen), now_us)
 
     def _attempt_key(self, attempt: str) -> str:
         """One receive may ask several physical queues under one attempt id; each remembers its own answer."""

@@ -16,13 +16,14 @@ UNORDERED_WINDOW = 1_000
 class StandardLine:
     """Visible entries in one lane for each group, so that a noisy group's backlog is stepped over as a whole."""
 
-    def __init__(self, entries: Mapping[int, Entry], rng: Random) -> None:
+    def __init__(self, entries: Mapping[int, Entry], shares: Shares, rng: Random) -> None:
         self._entries = entries
+        # Of the logical queue: who is noisy on all physical ones together is noisy on each.
+        self._shares = shares
         self._rng = rng
         self._lanes: dict[str, Heap[int, int]] = {}
         # Lanes by their first entry.
         self._heads: Heap[str, tuple[int, int]] = Heap()
-        self._shares = Shares()
 
     def show(self, entry: Entry) -> None:
         group = group_of(entry)
@@ -55,7 +56,7 @@ class StandardLine:
         self._fill(draw, want)
         for group in noisy:
             self._queue_up(group)
-        if noisy and len(draw.entries) < want.limit:
+        if noisy and not want.spare and len(draw.entries) < want.limit:
             self._fill(draw, want)
         return draw
 

@@ -109,6 +109,9 @@ class Shelf:
         """An entry as others see it."""
         return row
 
+    def has_noisy(self) -> bool:
+        return False
+
     def next_visible_us(self) -> int | None:
         raise NotImplementedError
 

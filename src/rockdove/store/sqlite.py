@@ -12,6 +12,7 @@ import msgspec
 from rockdove.core import ids
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import StoreError
+from rockdove.core.fairness import Shares
 from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
 from rockdove.store.base import Appended, Done, Draft, Physical, Snapshot
@@ -43,6 +44,7 @@ class SqliteStore:
         self._counted: dict[int, list[tuple[Any, ...]]] = {}
         self._held: dict[int, list[tuple[int, str, int]]] = {}
         self._numbers: set[int] = set()
+        self._shares: dict[str, Shares] = {}
         self._janitor = Janitor(self, loop)
 
     def open(self) -> Snapshot:
@@ -120,6 +122,10 @@ class SqliteStore:
         shelf.recount(counted)
         return shelf
 
+    def shares(self, queue: str) -> Shares:
+        """Who holds what of a logical queue."""
+        return self._shares.setdefault(queue, Shares())
+
     def new_physical(self) -> PhysicalRecord:
         number = max(self._numbers, default=0) + 1
         if number > ids.MAX_PHYSICAL_NUMBER:
@@ -149,6 +155,8 @@ class SqliteStore:
 
     def drop_queue(self, queue: QueueRecord, deleted_us: int, done: Done[None]) -> None:
         uid, name = queue.uid, (queue.account, queue.name, deleted_us)
+
+        self._shares.pop(uid, None)
 
         def call(db: apsw.Connection) -> list[int]:
             db.execute("DELETE FROM queue WHERE uid = ?", (uid,))

@@ -102,7 +102,7 @@ class StandardQueue(Shelf):
     def _claim(self, want: Want, done: Done[Claimed], now: int) -> None:
         head, moved = self.head, self.writer.batch.moved
         hidden_us = now + want.timeout_us
-        claimed = Claimed([], [])
+        claimed = Claimed([], [], None, now)
         before: list[Entry] = []
         expired: list[int] = []
         while len(claimed.entries) < want.limit:
@@ -266,6 +266,9 @@ class StandardQueue(Shelf):
     def retime(self, delay_us: int, done: Done[None]) -> None:
         """A standard queue's delay holds for messages sent from now on."""
         done(None)
+
+    def has_noisy(self) -> bool:
+        return self.lanes is not None and self.lanes.has_noisy()
 
     def next_visible_us(self) -> int | None:
         return self.head.next_us() if self.lanes is None else self.lanes.next_visible_us()

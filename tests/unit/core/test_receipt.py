@@ -14,17 +14,17 @@ RECEIPTS = Receipts(b"k" * 32)
 TIMES = st.integers(0, 2**63 - 1)
 
 
-@given(st.integers(0, 2**63 - 1), TIMES, st.integers(0, 2**32 - 1), TIMES)
-def test_a_handle_names_what_it_was_made_for(id: int, visible_us: int, count: int, received_us: int) -> None:
-    handle = RECEIPTS.write(QUEUE, id, visible_us, count, received_us)
-    assert RECEIPTS.read(QUEUE, handle) == Receipt(id, visible_us, count, received_us)
+@given(st.integers(0, 2**63 - 1), TIMES, st.integers(0, 2**32 - 1))
+def test_a_handle_names_what_it_was_made_for(id: int, received_us: int, count: int) -> None:
+    handle = RECEIPTS.write(QUEUE, id, received_us, count)
+    assert RECEIPTS.read(QUEUE, handle) == Receipt(id, received_us, count)
     assert RECEIPTS.read(OTHER, handle) is None
     assert Receipts(b"x" * 32).read(QUEUE, handle) is None
 
 
-@given(st.integers(0, 63), st.sampled_from("ABCDEFGHabcdefgh0123-_"))
+@given(st.integers(0, 55), st.sampled_from("ABCDEFGHabcdefgh0123-_"))
 def test_a_handle_with_one_other_character_is_refused(at: int, letter: str) -> None:
-    handle = RECEIPTS.write(QUEUE, 12345, 67890, 1, 67000)
+    handle = RECEIPTS.write(QUEUE, 12345, 67890, 1)
     forged = handle[:at] + letter + handle[at + 1 :]
     assert forged == handle or RECEIPTS.read(QUEUE, forged) is None
 
@@ -35,4 +35,4 @@ def test_any_text_is_refused_without_a_fault(text: str) -> None:
 
 
 def test_the_mac_is_hmac_sha256() -> None:
-    assert RECEIPTS._mac(b"text") == hmac.digest(b"k" * 32, b"text", "sha256")[:11]
+    assert RECEIPTS._mac(b"text") == hmac.digest(b"k" * 32, b"text", "sha256")[:13]
