@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,18 @@ def follow(shared: Server, queue: str, tmp_path: Path) -> Iterator[Callable[...,
     for process in started:
         if process.exit_code is None:
             process.kill()
+
+
+@contextmanager
+def piped(server: Server, queue: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A follower whose output is a pipe."""
+    with subprocess.Popen(
+        command(server, queue), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=isolated()
+    ) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
 
 
 def printed(process: Process, lines: Sequence[str]) -> None:
@@ -101,7 +114,7 @@ def test_a_reader_that_has_seen_enough_loses_nothing(shared: Server, client: Cli
 
 def test_what_nobody_has_read_is_not_deleted(shared: Server, client: Client, queue: str) -> None:
     client.send_batch(queue, ["a", "b"])
-    with subprocess.Popen(command(shared, queue), stdout=subprocess.PIPE, env=isolated()) as child:
+    with piped(shared, queue) as child:
         wait_until(lambda: states(client, queue)["a"] == "in-flight", "the first received")
         # It is in the pipe, and nobody reads.
         time.sleep(0.3)
@@ -112,9 +125,7 @@ def test_what_nobody_has_read_is_not_deleted(shared: Server, client: Client, que
 
 
 def test_a_reader_that_goes_while_nothing_comes_ends_it(shared: Server, queue: str) -> None:
-    with subprocess.Popen(
-        command(shared, queue), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=isolated()
-    ) as child:
+    with piped(shared, queue) as child:
         assert child.stdout is not None
         assert child.stderr is not None
         # Long enough for it to wait for a message.

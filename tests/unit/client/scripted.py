@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -17,6 +18,17 @@ def answer(body: bytes, status: int = 200, *, close: bool = False, extra: bytes 
         return not close
 
     return act
+
+
+def then_leave(act: Act) -> Act:
+    """Close the connection a moment after an answer, when the client has left it idle."""
+
+    def both(connection: socket.socket) -> bool:
+        act(connection)
+        time.sleep(0.05)
+        return False
+
+    return both
 
 
 def hang_up(connection: socket.socket) -> bool:

@@ -8,7 +8,16 @@ from rockdove.client import Retry, UnexpectedAnswer, Unreachable
 from rockdove.core.errors import InternalFailure, ServiceUnavailable
 from tests.support.port import free_port
 from tests.unit.client.caller import KINDS, caller
-from tests.unit.client.scripted import Act, Scripted, answer, answer_by_half, hang_up, speak_otherwise, stay_silent
+from tests.unit.client.scripted import (
+    Act,
+    Scripted,
+    answer,
+    answer_by_half,
+    hang_up,
+    speak_otherwise,
+    stay_silent,
+    then_leave,
+)
 
 URL = "http://127.0.0.1/000000000000/q"
 SENT = answer(b'{"MD5OfMessageBody":"m","MessageId":"i"}')
@@ -44,11 +53,10 @@ def test_a_connection_that_the_service_closes_is_not_used_again(kind: str, pause
 
 
 def test_a_send_over_a_connection_that_went_stale_is_not_lost(kind: str, pauses: list[float]) -> None:
-    silently = answer(b'{"MD5OfMessageBody":"m","MessageId":"i"}', close=True)
-    with Scripted(silently, SENT) as server, caller(kind, server.endpoint, sleep=pauses.append) as client:
+    with Scripted(then_leave(SENT), SENT) as server, caller(kind, server.endpoint, sleep=pauses.append) as client:
         client.send(URL, "x")
-        # The farewell is on its way; it takes no longer than this on one machine.
-        time.sleep(0.1)
+        # The event loop does not run meanwhile, and cannot know.
+        time.sleep(0.15)
         assert client.send(URL, "x").message_id == "i"
         assert server.targets == ["AmazonSQS.SendMessage"] * 2
     assert pauses == []
