@@ -1,4 +1,4 @@
-"""Whether something printed what a page shows: `...` stands for anything, and what differs at each run does not count."""
+"""Whether something printed what a page shows: `...` stands for anything, what differs at each run does not count."""
 
 import re
 

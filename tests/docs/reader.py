@@ -84,7 +84,8 @@ class Reader:
     def _start(self, block: Block, terminal: str, text: str) -> None:
         [(command, shown)] = _commands(text)
         self._end(terminal)
-        command = f"exec {command}"
+        # env: so that a page may set variables, and the process is the program itself.
+        command = f"exec env {command}"
         self._terminals[terminal] = Process(
             ["bash", "-c", command], self._folder, terminal, environment=self._environment
         )

@@ -8,7 +8,6 @@ from tests.docs.need import missing, provide
 from tests.docs.page import PICTURES, Page, pages
 from tests.docs.reader import Reader
 
-
 # What contributors and measurements have to say is no code for users.
 CODED = [page for page in pages() if page.name != "CONTRIBUTING.md" and "benchmarks" not in page.path.parts]
 
