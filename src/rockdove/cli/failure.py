@@ -42,6 +42,10 @@ class Failure(RockdoveError):
         super().__init__(message)
 
 
+class ReaderGone(RockdoveError):
+    """Whoever reads our standard output has closed it: he has seen enough, and the command is done."""
+
+
 _NOT_FOUND = (QueueDoesNotExist, ResourceNotFound)
 _REFUSED = (OverLimit, PurgeQueueInProgress, QueueDeletedRecently, QueueNameExists, UnsupportedOperation)
 _DENIED = (401, 403)

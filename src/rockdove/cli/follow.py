@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from rockdove.cli.failure import Code, Failure
+from rockdove.cli.failure import Code, Failure, ReaderGone
 from rockdove.cli.figure import amount
 from rockdove.cli.output import note
 from rockdove.cli.printer import Printer
@@ -63,12 +63,16 @@ class Follower:
             loop.add_signal_handler(number, self._stopped.set)
         if self._printer.is_pipe:
             # The other end of a pipe that is only written to is "readable" when it has been closed.
-            loop.add_reader(sys.stdout.fileno(), self._stopped.set)
+            loop.add_reader(sys.stdout.fileno(), self._reader_gone)
         async with client:
             with telling(client.endpoint, self._queue):
                 # A service that is not there from the start is a mistake, not a restart.
                 await client.queue_url(self._queue)
                 await self._follow(client)
+
+    def _reader_gone(self) -> None:
+        asyncio.get_running_loop().remove_reader(sys.stdout.fileno())
+        self._stopped.set()
 
     async def _follow(self, client: AsyncClient) -> None:
         while not self._stopped.is_set() and self._left != 0:
@@ -117,7 +121,7 @@ class Follower:
             try:
                 if self._stopped.is_set() or not await self._hand_over(message):
                     return number
-            except BrokenPipeError:
+            except ReaderGone:
                 self._stopped.set()
                 return number
         return len(messages)

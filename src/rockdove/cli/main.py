@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from rockdove import __version__
 from rockdove.cli.command import LazyGroup, help_if_alone, new_app
-from rockdove.cli.failure import Code, code_of, line_of
+from rockdove.cli.failure import Code, ReaderGone, code_of, line_of
 from rockdove.core.errors import RockdoveError
 
 # Set, it shows where an unexpected error came from.
@@ -67,19 +67,15 @@ def run(arguments: Sequence[str]) -> int:
     """Do what a command line says; gives the exit code. Whatever goes wrong is one line on standard error."""
     try:
         code = get_command(app).main(args=list(arguments), prog_name="rockdove", standalone_mode=False)
-        sys.stdout.flush()
         return code if isinstance(code, int) else Code.DONE
-    except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would try to write the rest once more when it ends.
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Code.DONE
     except typer.TyperException as error:
         return _end(f"{_usage(error)}", Code.USAGE)
     except typer.Abort:
         return _end("stopped", Code.INTERRUPTED)
     except KeyboardInterrupt:
         return Code.INTERRUPTED
+    except ReaderGone:
+        return Code.DONE
     except RockdoveError as error:
         return _end(line_of(error), code_of(error))
     except Exception as error:

@@ -1,11 +1,13 @@
 """What commands print: text and tables for people, JSON for programs; standard output is for nothing else."""
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from rockdove.cli.failure import ReaderGone
 from rockdove.cli.figure import harmless
 
 if TYPE_CHECKING:
@@ -41,9 +43,15 @@ class Output:
         self.console.print(harmless(text), style="dim", markup=False, highlight=False)
 
     def _write(self, line: bytes) -> None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(line + b"\n")
-        sys.stdout.buffer.flush()
+        """Raises `ReaderGone`."""
+        try:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(line + b"\n")
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            # Python would try to write the rest once more when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise ReaderGone("nobody reads the output any more") from None
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> None:
         """Columns with headings; ``numbers`` are the columns to align to the right."""

@@ -8,6 +8,7 @@ import struct
 import sys
 import termios
 
+from rockdove.cli.failure import ReaderGone
 from rockdove.cli.figure import amount, moment
 from rockdove.cli.output import Output
 from rockdove.core.message import Attribute
@@ -22,7 +23,7 @@ class Printer:
         self.is_pipe = stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
 
     def show(self, message: Message | PeekedMessage) -> None:
-        """When this returns, the message is flushed. Raises BrokenPipeError."""
+        """When this returns, the message is flushed. Raises `ReaderGone`."""
         if self._output.as_json:
             self._output.record(message)
             return
@@ -31,7 +32,7 @@ class Printer:
         self._output.line(message.body)
 
     def is_read(self) -> bool:
-        """Whether whoever reads our pipe has taken all that was printed. Raises BrokenPipeError if he has gone."""
+        """Whether whoever reads our pipe has taken all that was printed. Raises `ReaderGone` if he has gone."""
         if not self.is_pipe:
             return True
         descriptor = sys.stdout.fileno()
@@ -39,7 +40,7 @@ class Printer:
         poll.register(descriptor, 0)
         waiting = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0"))[0]
         if waiting and poll.poll(0):
-            raise BrokenPipeError
+            raise ReaderGone("the reader has left something unread")
         return not waiting
 
 

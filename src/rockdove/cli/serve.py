@@ -19,7 +19,7 @@ import uvloop
 
 from rockdove import __version__
 from rockdove.cli import option
-from rockdove.cli.failure import Code, Failure
+from rockdove.cli.failure import Code, Failure, ReaderGone
 from rockdove.cli.output import Output
 from rockdove.core.errors import DataFolderError
 from rockdove.server.service import Service, Settings
@@ -120,7 +120,7 @@ async def _run(settings: Settings, as_json: bool) -> None:
         loop.add_signal_handler(number, stopped.set)
     service = await _start(settings)
     # A reader of our output that has gone is no reason to stop serving.
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(ReaderGone):
         _announce(settings, service.port, Output(as_json))
     await stopped.wait()
     await service.stop()

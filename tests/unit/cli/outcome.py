@@ -4,6 +4,13 @@ import json
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from tests.support.environment import isolated
+
+
+def buffered() -> dict[str, str]:
+    """The environment of a program whose output is buffered, as it is unless somebody asks for the opposite."""
+    return {name: value for name, value in isolated().items() if name != "PYTHONUNBUFFERED"}
+
 
 @dataclass(frozen=True)
 class Outcome:

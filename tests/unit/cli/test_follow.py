@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from rockdove.client import Client, Outgoing
-from tests.support.environment import isolated
 from tests.support.process import Process
 from tests.support.server import COMMAND, Server, ServerFactory
+from tests.unit.cli.outcome import buffered
 
 DEADLINE_S = 15
 
@@ -53,7 +53,7 @@ def follow(shared: Server, queue: str, tmp_path: Path) -> Iterator[Callable[...,
 def piped(server: Server, queue: str) -> Iterator[subprocess.Popen[bytes]]:
     """A follower whose output is a pipe."""
     with subprocess.Popen(
-        command(server, queue), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=isolated()
+        command(server, queue), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=buffered()
     ) as child:
         try:
             yield child
@@ -107,7 +107,7 @@ def test_a_reader_that_has_seen_enough_loses_nothing(shared: Server, client: Cli
     bodies = [str(number) for number in range(20)]
     client.send_batch(queue, bodies)
     pipeline = f"set -o pipefail; {' '.join(command(shared, queue))} | head -n 1"
-    done = subprocess.run(["bash", "-c", pipeline], capture_output=True, env=isolated(), text=True, timeout=30)
+    done = subprocess.run(["bash", "-c", pipeline], capture_output=True, env=buffered(), text=True, timeout=30)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
     assert states(client, queue) == dict.fromkeys(bodies[1:], "visible")
 
@@ -140,7 +140,7 @@ def test_a_quick_reader_gets_everything_once_and_in_order(shared: Server, client
     bodies = [str(number) for number in range(300)]
     client.send_batch(queue, bodies)
     done = subprocess.run(
-        command(shared, queue, "--max", "300"), stdout=subprocess.PIPE, env=isolated(), text=True, timeout=30
+        command(shared, queue, "--max", "300"), stdout=subprocess.PIPE, env=buffered(), text=True, timeout=30
     )
     assert (done.returncode, done.stdout.split()) == (0, bodies)
     assert states(client, queue) == {}

@@ -11,10 +11,11 @@ import apsw
 import pytest
 
 from rockdove import __version__
+from rockdove.client import Client
 from tests.support.environment import isolated
 from tests.support.port import free_port
 from tests.support.server import COMMAND, Server
-from tests.unit.cli.outcome import Cli
+from tests.unit.cli.outcome import Cli, buffered
 
 COMMANDS = [
     ("serve",),
@@ -121,6 +122,20 @@ def test_a_queue_that_is_not_there_is_3(
         f"rockdove: there is no queue {name} at {shared.endpoint}; "
         '"rockdove queue list" shows the queues that there are\n'
     )
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(shared: Server, client: Client, queue: str) -> None:
+    """What was not printed is not deleted, even if that was asked for."""
+    client.send_batch(queue, map(str, range(3)))
+    program = " ".join([*COMMAND, "receive", queue, "--max", "3", "--delete", "--endpoint", shared.endpoint])
+    done = subprocess.run(
+        ["bash", "-c", f"exec {program} | true; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        env=buffered(),
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(client.peek(queue)) == 3
 
 
 def test_version(cli: Cli) -> None:

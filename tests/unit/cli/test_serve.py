@@ -15,7 +15,7 @@ from rockdove.store.folder import DATABASE, Folder
 from tests.support.environment import isolated
 from tests.support.port import free_port
 from tests.support.server import COMMAND, Server, ServerFactory
-from tests.unit.cli.outcome import Cli
+from tests.unit.cli.outcome import Cli, buffered
 
 
 def snippet(server: Server) -> str:
@@ -115,7 +115,7 @@ def test_it_serves_on_when_nobody_reads_its_output(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     command = [*COMMAND, "serve", "--store", "memory", "--port", str(port)]
-    child = subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, cwd=tmp_path, env=isolated())
+    child = subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, cwd=tmp_path, env=buffered())
     os.close(write)
     try:
         with Client(f"http://127.0.0.1:{port}", retry=Retry(attempts=100, max_s=0.2)) as client:
