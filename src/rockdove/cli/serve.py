@@ -48,7 +48,10 @@ def serve(
         str, typer.Option(metavar="ADDRESS", envvar="ROCKDOVE_HOST", help="Address to listen on.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(envvar="ROCKDOVE_PORT", help="Port to listen on; 0 takes any free one.", min=0, max=65535)
+        int,
+        typer.Option(
+            metavar="N", envvar="ROCKDOVE_PORT", help="Port to listen on; 0 takes any free one.", min=0, max=65535
+        ),
     ] = 9324,
     data: Annotated[
         Path, typer.Option(metavar="DIR", envvar="ROCKDOVE_DATA", help="Folder that holds the messages.")
