@@ -47,11 +47,11 @@ class Web:
         base = {"X-Amz-Target": full, "Content-Type": "application/x-amz-json-1.0"}
         return self.request("POST", path, body, base | dict(headers or {}))
 
-    def get(self, path: str = "/", headers: Mapping[str, str] | None = None, **parameters: str) -> Reply:
+    def get(self, path: str = "/", headers: Mapping[str, str] | None = None, /, **parameters: str) -> Reply:
         """AWS Query by GET."""
         return self.request("GET", f"{path}?{urlencode(parameters)}" if parameters else path, headers=headers)
 
-    def post(self, path: str = "/", headers: Mapping[str, str] | None = None, **parameters: str) -> Reply:
+    def post(self, path: str = "/", headers: Mapping[str, str] | None = None, /, **parameters: str) -> Reply:
         """AWS Query by POST."""
         base = {"Content-Type": "application/x-www-form-urlencoded"}
         return self.request("POST", path, urlencode(parameters).encode(), base | dict(headers or {}))

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.dialect import PROTOCOLS, client
+from tests.support.raw import Web
 from tests.support.server import STORES
 from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import SqsQueue
@@ -65,6 +66,20 @@ def live_sqs(live: RunningService) -> Iterator[Any]:
     made = client("json", live.endpoint)
     yield made
     made.close()
+
+
+@pytest.fixture
+def web(service: RunningService) -> Iterator[Web]:
+    """Requests to the shared service without an SDK."""
+    made = Web(service.port)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def url(web: Web, new_name: NewName) -> str:
+    """Of a new standard queue, for tests that use no SDK."""
+    return web.create(new_name())
 
 
 class QueueMaker:

@@ -1,6 +1,5 @@
 """Our own operations, by AWS JSON: Rockdove.Peek and Rockdove.Receive."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,13 +9,6 @@ from tests.support.digest import attributes_md5
 from tests.support.raw import Reply, Web
 from tests.support.service import RunningService
 from tests.support.sqs_queue import SqsQueue
-
-
-@pytest.fixture
-def web(service: RunningService) -> Iterator[Web]:
-    made = Web(service.port)
-    yield made
-    made.close()
 
 
 @pytest.fixture

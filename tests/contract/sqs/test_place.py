@@ -11,13 +11,6 @@ from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import redrive
 
 
-@pytest.fixture
-def web(service: RunningService) -> Iterator[Web]:
-    made = Web(service.port)
-    yield made
-    made.close()
-
-
 @pytest.mark.parametrize("host", ["queue.test", "queue.test:1234", "[::1]:9324", "127.0.0.1"])
 def test_urls_follow_the_host(web: Web, new_name: NewName, host: str) -> None:
     name = new_name()
