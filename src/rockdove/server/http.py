@@ -75,6 +75,8 @@ class Connection(asyncio.Protocol):
         self.on_header = self._headers.__setitem__
         self.on_body = self._body.append
         self._unfinished_bytes = 0
+        self._headers_complete = False
+        self._continued = False
         self._complete = False
         self._parser = httptools.HttpRequestParser(self)
         # The request being served, and those read ahead.
@@ -121,7 +123,6 @@ class Connection(asyncio.Protocol):
 
     def _check_unfinished(self, number: int) -> None:
         """More of the request is to come: do not let it grow without bound, and ask for the body if it waits."""
-        first = not self._unfinished_bytes
         self._unfinished_bytes += number
         headers = _lower(self._headers)
         length = headers.get(b"content-length", b"")
@@ -130,8 +131,13 @@ class Connection(asyncio.Protocol):
             self._refuse(431, b"The request's headers are too large.")
         elif max(announced, self._unfinished_bytes - MAX_HEADER_BYTES) > MAX_BODY_BYTES:
             self._too_large(headers)
-        elif first and not self._body and headers.get(b"expect", b"").lower() == b"100-continue" and self._transport:
+        elif not (self._body or self._continued) and self._waits_for_leave(headers) and self._transport is not None:
+            self._continued = True
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _waits_for_leave(self, headers: dict[bytes, bytes]) -> bool:
+        """Whether the client has sent all headers, and the body only when it is told to go on."""
+        return self._headers_complete and headers.get(b"expect", b"").lower() == b"100-continue"
 
     def is_gone(self) -> bool:
         """Also true if the client's farewell has arrived but was not read yet."""
@@ -153,8 +159,12 @@ class Connection(asyncio.Protocol):
 
     # Parser.
 
+    def on_headers_complete(self) -> None:
+        self._headers_complete = True
+
     def on_message_complete(self) -> None:
         self._complete = True
+        self._headers_complete = self._continued = False
         self._unfinished_bytes = 0
         if self._closing:
             return
@@ -162,6 +172,9 @@ class Connection(asyncio.Protocol):
         body = parts[0] if len(parts) == 1 else b"".join(parts)
         url = urls[0] if len(urls) == 1 else b"".join(urls)
         method, keep_alive = self._parser.get_method(), self._parser.should_keep_alive()
+        if keep_alive and self._parser.get_http_version() == "1.0":
+            # Such a client would have to be told; to hang up is what it can surely understand.
+            keep_alive = False
         if not self._busy:
             self._serve(method, url, headers, body, keep_alive)
         else:

@@ -177,7 +177,7 @@ def _apply(db: apsw.Connection, batch: Batch) -> None:
         statement.INSERT_ENTRY.run(db, batch.entries)
         statement.INSERT_BODY.run(db, batch.bodies)
     if batch.moved:
-        statement.MOVE_ENTRY.run(db, [value for id, change in batch.moved.items() for value in (id, *change)])
+        statement.MOVE_ENTRY.run_filled(db, [value for id, change in batch.moved.items() for value in (id, *change)])
     if batch.removed:
         for sql, ids in statement.chunks(statement.SELECT_GONE, batch.removed):
             batch.gone.update((row.id, row) for row in _gone(db.execute(sql, ids).get))

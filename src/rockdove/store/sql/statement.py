@@ -21,14 +21,23 @@ class Rows:
         row = "(" + ",".join("?" * columns) + ")"
         self._sql = {size: sql.replace("ROWS", ",".join([row] * size)) for size in _sizes()}
 
-    def run(self, db: apsw.Connection, values: Sequence[Any]) -> None:
-        """``values`` is flat: the columns of all rows, one row after another."""
+    def run(self, db: apsw.Connection, values: list[Any]) -> None:
+        """``values`` is flat: the columns of all rows, one row after another. Each row counts once."""
         start, left = 0, len(values) // self._columns
         for size, sql in self._sql.items():
             while left >= size:
                 end = start + size * self._columns
                 db.execute(sql, values[start:end])
                 start, left = end, left - size
+
+    def run_filled(self, db: apsw.Connection, values: list[Any]) -> None:
+        """The same for a statement that may meet a row twice: each part is filled up with its last row."""
+        columns = self._columns
+        for start in range(0, len(values), LARGEST * columns):
+            part = values[start : start + LARGEST * columns]
+            number = len(part) // columns
+            size = 1 << (number - 1).bit_length()
+            db.execute(self._sql[size], part + part[-columns:] * (size - number))
 
 
 def _sizes() -> list[int]:
