@@ -115,9 +115,7 @@ def test_every_limit_is_there(name: str) -> None:
 # Errors.
 
 FAULTS = [
-    fault
-    for _, fault in inspect.getmembers(errors, inspect.isclass)
-    if issubclass(fault, Fault) and fault is not Fault
+    fault for _, fault in inspect.getmembers(errors, inspect.isclass) if issubclass(fault, Fault) and fault is not Fault
 ]
 
 
