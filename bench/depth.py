@@ -30,11 +30,16 @@ PATIENCE_S = 180.0
 
 
 class Look(msgspec.Struct, frozen=True):
-    """A queue at one depth: filling it up to here, and receiving from it."""
+    """A queue at one depth: filling it up to here, and receiving from it.
+
+    `turn_cpu_ms` is the server's CPU for a receive, a delete and a send: a busy machine leaves it be, unlike a latency.
+    """
 
     depth: int
     filled_per_s: float
     receive: Times
+    turn_cpu_ms: float
+    others: float
     attributes: Times
     resident: int
     resident_most: int
@@ -65,7 +70,9 @@ def look(server: Server, queue_url: str, depth: int, seconds: float) -> Look:
         swarm.run(swarm.fill(server.endpoint, queue_url, lacking))
         filled_per_s = lacking / (time.monotonic() - begin)
         process.settle(server.pid)
+        meter = process.Meter(server.pid)
         received = swarm.run(swarm.turn(server.endpoint, queue_url, seconds))
+        use = meter.read()
         attributes = swarm.run(swarm.look(server.endpoint, queue_url))
         watch.sample()
     found = count(server.endpoint, queue_url)
@@ -73,7 +80,8 @@ def look(server: Server, queue_url: str, depth: int, seconds: float) -> Look:
         raise Refused(f"the queue should hold {depth} messages, it says {found}")
     resident = process.memory(server.pid).resident
     peaks = (watch.resident, watch.anonymous, process.folder_bytes(server.folder))
-    return Look(depth, filled_per_s, received, attributes, resident, *peaks)
+    turn_cpu_ms = use.server / received.rate * 1e3
+    return Look(depth, filled_per_s, received, turn_cpu_ms, use.others, attributes, resident, *peaks)
 
 
 def drain(server: Server, queue_url: str, messages: int) -> Drain:
@@ -113,7 +121,9 @@ def judge(looks: list[Look], drained: Drain) -> tuple[dict[str, float], dict[str
     first, last = looks[0].depth, looks[-1].depth
     most = max(drained.high_water, drained.resident_most, *(one.resident_most for one in looks))
     shrunk = drained.below_s is not None and drained.below_s <= SHRINK_S
+    cpu_growth = looks[-1].turn_cpu_ms / looks[0].turn_cpu_ms
     ratios = {
+        f"CPU of a receive, delete and send at {last:,} / at {first:,}": cpu_growth,
         f"p50 of a receive at {last:,} / at {first:,}": growth,
         "data folder after the drain / at its peak": drained.disk_after / drained.disk_peak,
         "memory at its most / 400 MB": most / RESIDENT_LIMIT,
@@ -132,6 +142,8 @@ HEAD = [
     "receives/s",
     "p50 ms",
     "p99 ms",
+    "CPU ms",
+    "others",
     "attributes p50 ms",
     "p99 ms",
     "RSS MB",
@@ -144,7 +156,8 @@ def _cells(one: Look) -> list[str]:
     receive, attributes = one.receive, one.attributes
     sizes = [f"{size / 1e6:,.0f}" for size in (one.resident, one.resident_most, one.disk)]
     rates = [f"{one.filled_per_s:,.0f}", f"{receive.rate:,.0f}"]
-    latencies = [f"{ms:.2f}" for ms in (receive.p50_ms, receive.p99_ms, attributes.p50_ms, attributes.p99_ms)]
+    cost = (receive.p50_ms, receive.p99_ms, one.turn_cpu_ms, one.others, attributes.p50_ms, attributes.p99_ms)
+    latencies = [f"{value:.2f}" for value in cost]
     return [f"{one.depth:,}", *rates, *latencies, *sizes]
 
 
@@ -154,7 +167,9 @@ def _line(one: Look) -> str:
 
 NOTE = (
     "At each depth 8 connections receive one message, delete it and send another, so that the depth stays; the "
-    "latencies are those of the receives. Attributes: GetQueueAttributes with the three counts, one after the other."
+    "latencies are those of the receives, CPU ms is the server's for all three. Others: cores that processes outside "
+    "the benchmark took meanwhile; it should be near 0. Attributes: GetQueueAttributes with the three "
+    "counts, one after the other."
 )
 
 

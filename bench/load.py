@@ -73,23 +73,6 @@ class RanDry(BadRun):
     """The queue was too short for the run."""
 
 
-class Meter:
-    """Who uses the machine from now on."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._begin, self._used = time.monotonic(), self._now()
-
-    def _now(self) -> tuple[float, float, float]:
-        return process.cpu_s(self._pid), process.reaped_cpu_s(), process.machine_cpu_s()
-
-    def read(self) -> tuple[float, float]:
-        """Cores used by the server, and by all others but wrk."""
-        elapsed_s = time.monotonic() - self._begin
-        server, wrk, whole = (now - then for now, then in zip(self._now(), self._used, strict=True))
-        return server / elapsed_s, max(0.0, whole - server - wrk) / elapsed_s
-
-
 class Target(msgspec.Struct):
     """A server, and the queue of one load on it; `rate` is the messages a second it last took or gave."""
 
@@ -152,9 +135,9 @@ def check(at: Target, output: Output, before: int, after: int) -> None:
 def run(at: Target, seconds: float, threads: int) -> Figure:
     """A checked run on a queue that is deep enough; raises BadRun."""
     before = _depth(at)
-    meter = Meter(at.server.pid)
+    meter = process.Meter(at.server.pid)
     output = wrk(at, seconds, threads)
-    cpu, others = meter.read()
+    cpu, others, _ = meter.read()
     check(at, output, before, _depth(at))
     elapsed_s = output.duration_us / 1e6
     messages = output.received if at.load.takes else output.requests * at.load.batch

@@ -8,6 +8,7 @@ import resource
 import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -61,10 +62,10 @@ def machine_cpu_s() -> float:
     return (user + nice + system + irq + softirq + steal) / TICKS_PER_S
 
 
-def reaped_cpu_s() -> float:
-    """Seconds of CPU of our own children that have ended, such as wrk."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def own_cpu_s() -> float:
+    """Seconds of CPU of this process and of its children that have ended, such as wrk."""
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))
 
 
 def memory(pid: int) -> Memory:
@@ -75,6 +76,30 @@ def memory(pid: int) -> Memory:
             if name in fields:
                 fields[name] += int(value.split()[0]) * 1024
     return Memory(fields["VmRSS"], fields["VmHWM"], fields["RssAnon"])
+
+
+class Use(NamedTuple):
+    """Cores used by a server and by all that is neither it nor the benchmark, over so many seconds."""
+
+    server: float
+    others: float
+    elapsed_s: float
+
+
+class Meter:
+    """Who uses the machine from now on."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._begin, self._used = time.monotonic(), self._now()
+
+    def _now(self) -> tuple[float, float, float]:
+        return cpu_s(self._pid), own_cpu_s(), machine_cpu_s()
+
+    def read(self) -> Use:
+        elapsed_s = time.monotonic() - self._begin
+        server, own, whole = (now - then for now, then in zip(self._now(), self._used, strict=True))
+        return Use(server / elapsed_s, max(0.0, whole - server - own) / elapsed_s, elapsed_s)
 
 
 def cpu_share(pid: int, seconds: float) -> float:
