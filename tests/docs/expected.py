@@ -6,7 +6,7 @@ import re
 _DIFFERS = (
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "(id)"),
     (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b"), "(time)"),
-    (re.compile(r"(?<![\w-])[\w-]{50,80}(?![\w-])"), "(handle)"),
+    (re.compile(r"(?<![\w+/.-])(?!/)[\w+/]{56}(?![\w+/-])"), "(handle)"),
     (re.compile(r"\bin \d\.\d s\b"), "in (time)"),
 )
 

@@ -1,12 +1,10 @@
 """The code in README and docs does what the pages say."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.docs.need import missing, provide
+from tests.docs.conftest import Read
+from tests.docs.need import missing
 from tests.docs.page import PICTURES, Page, pages
-from tests.docs.reader import Reader
 
 # What contributors and measurements have to say is no code for users.
 CODED = [page for page in pages() if page.name != "CONTRIBUTING.md" and "benchmarks" not in page.path.parts]
@@ -15,15 +13,10 @@ CODED = [page for page in pages() if page.name != "CONTRIBUTING.md" and "benchma
 @pytest.mark.parametrize(
     "page", [page for page in CODED if any(block.is_run for block in page.blocks())], ids=lambda page: page.name
 )
-def test_what_a_page_tells_to_do_does_what_it_shows(page: Page, tmp_path: Path) -> None:
+def test_what_a_page_tells_to_do_does_what_it_shows(page: Page, read: Read) -> None:
     if lacking := missing(page):
         pytest.skip(f"no {', no '.join(lacking)}: `make test-clients` installs it, or names the command")
-    provide(page, tmp_path)
-    reader = Reader(page, tmp_path)
-    try:
-        reader.read()
-    finally:
-        reader.close()
+    read(page)
 
 
 @pytest.mark.parametrize("page", CODED, ids=lambda page: page.name)
