@@ -10,6 +10,7 @@ import uvloop
 
 from rockdove.core.clock import Clock, ManualClock, SystemClock
 from rockdove.server.service import Service, Settings
+from tests.support.dialect import client
 
 T = TypeVar("T")
 
@@ -30,6 +31,7 @@ class RunningService:
         self._loop.set_exception_handler(lambda loop, context: self.complaints.append(context))
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"service-{store}", daemon=True)
         self._thread.start()
+        self._clients: dict[str, Any] = {}
         self._start()
 
     @property
@@ -40,6 +42,12 @@ class RunningService:
     def now_s(self) -> float:
         """What the service takes for the time, in seconds since 1970."""
         return self._clock.now_us() / 1_000_000
+
+    def client(self, protocol: str = "json") -> Any:
+        """A boto3 client that all tests share; after a restart there is a new one."""
+        if protocol not in self._clients:
+            self._clients[protocol] = client(protocol, self.endpoint)
+        return self._clients[protocol]
 
     def advance(self, seconds: float) -> None:
         """Time passes, and nothing else happens: what should follow from it must show in the next request."""
@@ -57,10 +65,12 @@ class RunningService:
 
     def restart(self) -> None:
         """Stop as the service stops by itself, and open the same data again."""
+        self._hang_up()
         self.run(self._service.stop())
         self._start()
 
     def close(self) -> None:
+        self._hang_up()
         try:
             self.run(self._service.stop())
         finally:
@@ -71,6 +81,11 @@ class RunningService:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Do something in the service's own thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
+
+    def _hang_up(self) -> None:
+        for made in self._clients.values():
+            made.close()
+        self._clients.clear()
 
     def _start(self) -> None:
         async def start() -> Service:

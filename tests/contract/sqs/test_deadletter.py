@@ -6,7 +6,6 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.contract.sqs.conftest import QueueMaker
-from tests.support.dialect import client
 from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import SqsQueue
 
@@ -226,19 +225,19 @@ def test_a_queue_that_is_its_own_dead_letter_queue_harms_nobody(make: QueueMaker
 
 def test_dead_letters_survive_a_restart(services: Services) -> None:
     service = services("sqlite")
-    sqs = client("json", service.endpoint)
+    sqs = service.client()
     dead = SqsQueue(sqs, sqs.create_queue(QueueName="dead")["QueueUrl"])
     queue = SqsQueue(sqs, sqs.create_queue(QueueName="queue", Attributes={"VisibilityTimeout": "0"})["QueueUrl"])
     queue.redrive_to(dead, 2)
     sent = queue.send("x")
     queue.receive_one()
     service.restart()
-    sqs = client("json", service.endpoint)
+    sqs = service.client()
     queue, dead = SqsQueue(sqs, queue.url), SqsQueue(sqs, dead.url)
     assert queue.bodies() == ["x"]
     assert queue.receive() == []
     service.restart()
-    dead = SqsQueue(client("json", service.endpoint), dead.url)
+    dead = SqsQueue(service.client(), dead.url)
     message = dead.receive_one(MessageSystemAttributeNames=["All"])
     assert message["MessageId"] == sent["MessageId"]
     assert message["Attributes"]["ApproximateReceiveCount"] == "3"

@@ -3,7 +3,6 @@
 from typing import Any
 
 from tests.contract.sqs.conftest import NewName, QueueMaker
-from tests.support.dialect import client
 from tests.support.refusal import refused
 from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import SqsQueue
@@ -67,25 +66,23 @@ def test_other_names_do_not_rest(queue: SqsQueue, new_name: NewName) -> None:
 
 
 def test_the_rule_can_be_switched_off(hurried: RunningService, protocol: str, new_name: NewName) -> None:
-    sqs: Any = client(protocol, hurried.endpoint)
+    sqs: Any = hurried.client(protocol)
     queue = SqsQueue(sqs, sqs.create_queue(QueueName=new_name())["QueueUrl"])
     for body in ("first", "second", "third"):
         queue.send(body)
         sqs.delete_queue(QueueUrl=queue.url)
         assert sqs.create_queue(QueueName=queue.name)["QueueUrl"] == queue.url
         assert queue.receive() == []
-    sqs.close()
 
 
 def test_a_restart_does_not_shorten_the_minute(services: Services, new_name: NewName) -> None:
     service = services("sqlite")
-    sqs = client("json", service.endpoint)
+    sqs = service.client()
     name = new_name()
     sqs.delete_queue(QueueUrl=sqs.create_queue(QueueName=name)["QueueUrl"])
     service.restart()
-    sqs = client("json", service.endpoint)
+    sqs = service.client()
     with refused(RECENTLY):
         sqs.create_queue(QueueName=name)
     service.advance(60)
     sqs.create_queue(QueueName=name)
-    sqs.close()

@@ -1,11 +1,8 @@
 """The limit on messages in flight, made small for the test."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.contract.sqs.conftest import NewName, QueueMaker
-from tests.support.dialect import client
 from tests.support.refusal import refused
 from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import SqsQueue
@@ -18,10 +15,8 @@ def narrow(services: Services, store: str) -> RunningService:
 
 
 @pytest.fixture
-def narrow_make(narrow: RunningService, protocol: str, new_name: NewName) -> Iterator[QueueMaker]:
-    made = client(protocol, narrow.endpoint)
-    yield QueueMaker(made, new_name)
-    made.close()
+def narrow_make(narrow: RunningService, protocol: str, new_name: NewName) -> QueueMaker:
+    return QueueMaker(narrow.client(protocol), new_name)
 
 
 def _over(queue: SqsQueue) -> None:

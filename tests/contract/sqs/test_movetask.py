@@ -7,7 +7,6 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.contract.sqs.conftest import QueueMaker
-from tests.support.dialect import client
 from tests.support.refusal import refused
 from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import SqsQueue
@@ -313,14 +312,14 @@ def test_the_rate_is_kept(slow_yard: Graveyard) -> None:
 
 def test_a_task_goes_on_after_a_restart(services: Services, new_name: Any) -> None:
     service = services("sqlite")
-    yard = Graveyard(service, QueueMaker(client("json", service.endpoint), new_name))
+    yard = Graveyard(service, QueueMaker(service.client(), new_name))
     bodies = [str(number) for number in range(30)]
     yard.dead.send_all(*bodies)
     yard.start(DestinationArn=yard.source.arn, MaxNumberOfMessagesPerSecond=20)
     while not yard.tasks()[0]["ApproximateNumberOfMessagesMoved"]:
         time.sleep(0.005)
     service.restart()
-    sqs = client("json", service.endpoint)
+    sqs = service.client()
     yard.sqs = sqs
     yard.dead, yard.source = SqsQueue(sqs, yard.dead.url), SqsQueue(sqs, yard.source.url)
     task = yard.finished()

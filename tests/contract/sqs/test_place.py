@@ -1,11 +1,8 @@
 """Where the service is: queue URLs follow the request's Host, ARNs carry the region."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.contract.sqs.conftest import NewName, QueueMaker
-from tests.support.dialect import client
 from tests.support.raw import Web, Wire, json_request
 from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import redrive
@@ -72,11 +69,9 @@ def test_a_proxy_is_believed_when_told_to(
 
 
 @pytest.fixture
-def elsewhere(services: Services, store: str, protocol: str, new_name: NewName) -> Iterator[QueueMaker]:
+def elsewhere(services: Services, store: str, protocol: str, new_name: NewName) -> QueueMaker:
     """A service in another region; the client still signs for us-east-1."""
-    made = client(protocol, services.shared(store, region="eu-west-3").endpoint)
-    yield QueueMaker(made, new_name)
-    made.close()
+    return QueueMaker(services.shared(store, region="eu-west-3").client(protocol), new_name)
 
 
 def test_arns_carry_the_region_of_the_service(elsewhere: QueueMaker) -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from tests.contract.sqs.conftest import NewName, QueueMaker
-from tests.support.dialect import client
 from tests.support.refusal import refused
 from tests.support.service import RunningService
 from tests.support.sqs_queue import SqsQueue
@@ -101,10 +100,9 @@ def test_sequence_numbers_go_on_growing(fifo: SqsQueue) -> None:
 
 
 def test_the_rule_can_be_switched_off(hurried: RunningService, protocol: str, new_name: NewName) -> None:
-    sqs: Any = client(protocol, hurried.endpoint)
+    sqs: Any = hurried.client(protocol)
     queue = SqsQueue(sqs, sqs.create_queue(QueueName=new_name())["QueueUrl"])
     for _ in range(3):
         queue.send()
         _purge(queue)
         assert queue.counts() == (0, 0, 0)
-    sqs.close()

@@ -83,10 +83,10 @@ def test_a_body_may_fill_the_limit_and_not_a_byte_more(queue: SqsQueue) -> None:
     assert queue.bodies() == [body]
 
 
-def test_bytes_count_not_characters(queue: SqsQueue) -> None:
-    body = "ä" * (LIMIT // 2)
+def test_bytes_count_not_characters(make: QueueMaker) -> None:
+    queue, body = make(MaximumMessageSize="1024"), "ä" * 512
     queue.send(body)
-    with refused("InvalidParameterValue", _too_long(LIMIT)):
+    with refused("InvalidParameterValue", _too_long(1024)):
         queue.send(f"{body}x")
     assert queue.bodies() == [body]
 
