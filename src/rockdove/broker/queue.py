@@ -78,6 +78,11 @@ class Queue:
         times = [t for physical in self.physical if (t := physical.next_visible_us()) is not None and t > after_us]
         return min(times, default=None)
 
+    def in_flight_at_most(self) -> int:
+        if len(self.physical) == 1:
+            return self.physical[0].in_flight_at_most()
+        return sum(physical.in_flight_at_most() for physical in self.physical)
+
     def take_turn(self) -> None:
         self._next_receive = (self._next_receive + 1) % len(self.physical)
 

@@ -31,24 +31,14 @@ Reply: TypeAlias = Callable[[list[Delivery] | Fault], bool]
 class Receive:
     """A receive in progress. `reply` gets what was found; False from it means that the client has gone."""
 
-    __slots__ = (
-        "_attempt",
-        "_broker",
-        "_deadline",
-        "_done",
-        "_found",
-        "_limit",
-        "_next_us",
-        "_policy",
-        "_queue",
-        "_reply",
-        "_timeout_us",
-        "_timer",
-        "_tried_us",
-        "_visits",
-        "_wait_s",
-        "_woken",
-    )
+    # What most receives never change stands here, so that each begins with little work.
+    _next_us: int | None = None
+    _timer: asyncio.TimerHandle | None = None
+    _done = False
+    _woken = False
+    # When the last try began: what became visible since then may have been missed.
+    _tried_us = 0
+    _visits: Iterator[tuple[int, bool]] = iter(())
 
     def __init__(
         self,
@@ -70,18 +60,11 @@ class Receive:
         self._reply = reply
         self._policy = policy
         self._found: list[Delivery] = []
-        self._next_us: int | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._done = False
-        self._woken = False
-        # When the last try began: what became visible since then may have been missed.
-        self._tried_us = 0
-        self._visits: Iterator[tuple[int, bool]] = iter(())
 
     def start(self) -> None:
         queue = self._queue
         queue.take_turn()
-        if sum(physical.in_flight_at_most() for physical in queue.physical) >= self._broker.max_in_flight:
+        if queue.in_flight_at_most() >= self._broker.max_in_flight:
             self._count_in_flight()
         else:
             self._try()
@@ -121,8 +104,13 @@ class Receive:
             return
         self._next_us = None
         self._tried_us = self._broker.clock.now_us()
-        self._visits = self._plan()
-        self._visit()
+        if len(self._queue.physical) == 1:
+            # Nothing to choose from.
+            physical = self._queue.physical[0]
+            physical.claim(self._want(False), partial(self._visited, physical))
+        else:
+            self._visits = self._plan()
+            self._visit()
 
     def _plan(self) -> Iterator[tuple[int, bool]]:
         """Which physical queues to visit, and whether to spare what is there of noisy groups."""

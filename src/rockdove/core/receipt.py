@@ -8,7 +8,7 @@ Any front-end that knows the key can serve a handle, and nobody can forge one.
 import hashlib
 import hmac
 import struct
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import a2b_base64, b2a_base64
 
 from msgspec import Struct
 
@@ -47,14 +47,14 @@ class Receipts:
     def write(self, queue: bytes, id: int, received_us: int, receive_count: int) -> str:
         """``queue`` is the queue's uid as 8 bytes."""
         plain = _LAYOUT.pack(_VERSION, queue, id, received_us, receive_count)
-        return urlsafe_b64encode(plain + self._mac(plain)).decode()
+        return b2a_base64(plain + self._mac(plain), newline=False).decode()
 
     def read(self, queue: bytes, handle: str) -> Receipt | None:
         """None: not a handle that this service made for this queue."""
         if len(handle) != _LENGTH:
             return None
         try:
-            raw = urlsafe_b64decode(handle)
+            raw = a2b_base64(handle, strict_mode=True)
         except ValueError:
             return None
         plain = raw[: _LAYOUT.size]

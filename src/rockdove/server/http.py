@@ -18,6 +18,8 @@ from rockdove.wire.shape import Request, Result
 # A request body of this size holds the largest batch in its most wasteful encoding.
 MAX_BODY_BYTES = 8 * 1024 * 1024
 MAX_HEADER_BYTES = 64 * 1024
+# Seconds for which a refused client may still send before the connection is closed.
+LINGER_S = 1.0
 # Requests that a client may send ahead on one connection; past that, reading pauses.
 MAX_AHEAD = 16
 
@@ -75,7 +77,9 @@ class Connection(asyncio.Protocol):
         self.on_header = self._headers.__setitem__
         self.on_body = self._body.append
         self._unfinished_bytes = 0
-        self._headers_complete = False
+        # Emptied when the headers are complete.
+        self._headers_to_come = [True]
+        self.on_headers_complete = self._headers_to_come.clear
         self._continued = False
         self._complete = False
         self._parser = httptools.HttpRequestParser(self)
@@ -137,7 +141,7 @@ class Connection(asyncio.Protocol):
 
     def _waits_for_leave(self, headers: dict[bytes, bytes]) -> bool:
         """Whether the client has sent all headers, and the body only when it is told to go on."""
-        return self._headers_complete and headers.get(b"expect", b"").lower() == b"100-continue"
+        return not self._headers_to_come and headers.get(b"expect", b"").lower() == b"100-continue"
 
     def is_gone(self) -> bool:
         """Also true if the client's farewell has arrived but was not read yet."""
@@ -159,12 +163,10 @@ class Connection(asyncio.Protocol):
 
     # Parser.
 
-    def on_headers_complete(self) -> None:
-        self._headers_complete = True
-
     def on_message_complete(self) -> None:
         self._complete = True
-        self._headers_complete = self._continued = False
+        self._headers_to_come.append(True)
+        self._continued = False
         self._unfinished_bytes = 0
         if self._closing:
             return
@@ -291,9 +293,18 @@ class Connection(asyncio.Protocol):
         if last:
             self._busy = False
             self._closing = True
-            transport.close()
+            if self._deaf:
+                self._hang_up_gently(transport)
+            else:
+                transport.close()
         else:
             self._served()
+
+    def _hang_up_gently(self, transport: asyncio.Transport) -> None:
+        """To close while the client still sends would reset the connection, and take the answer away from it."""
+        if transport.can_write_eof():
+            transport.write_eof()
+        asyncio.get_running_loop().call_later(LINGER_S, transport.close)
 
     def _served(self) -> None:
         self._busy = False

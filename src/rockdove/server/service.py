@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+import socket
 import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -94,9 +95,11 @@ class Service:
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            partial(Connection, self), self.settings.host, self.settings.port, backlog=4096
-        )
+        host, port = self.settings.host, self.settings.port
+        if port == 0:
+            # A name may stand for several addresses; each would get a port of its own.
+            host = str((await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))[0][4][0])
+        self._server = await loop.create_server(partial(Connection, self), host, port, backlog=4096)
 
     @property
     def port(self) -> int:

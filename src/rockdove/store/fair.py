@@ -76,7 +76,7 @@ class FairQueue(GroupedQueue):
         return [row.id for row in found], [self.delete(db, row) for row in found]
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
-        if self.dropped:
+        if self.dropped or not self.tally.total:
             done(Claimed([], []))
             return
         now = self.clock.now_us()

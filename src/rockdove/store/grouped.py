@@ -23,7 +23,7 @@ class GroupedQueue(Shelf):
         self.change(lambda db: self.append_in(db, drafts, first, now), done)
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
-        if self.dropped:
+        if self.dropped or not self.tally.total:
             done(Claimed([], []))
             return
         now = self.clock.now_us()

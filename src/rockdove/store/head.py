@@ -70,7 +70,7 @@ class Head:
                 self._late[entry.id] = entry
 
     def put_new(self, entry: Entry) -> None:
-        """An entry that was never here before; the same as `put`, and quicker."""
+        """An entry that is not here: new, or just taken. The same as `put`, and quicker."""
         key = (entry.visible_us, entry.id)
         bound = self.bound
         if bound is None or key < bound:

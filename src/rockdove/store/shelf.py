@@ -120,7 +120,8 @@ class Shelf:
         return next_us is not None and next_us <= now_us
 
     def in_flight_at_most(self) -> int:
-        return self.tally.in_flight_at_most(self.clock.now_us())
+        self.tally.forget(self.clock.now_us())
+        return self.tally.in_flight_at_most()
 
     def count_changes(self, changes: list[Change]) -> None:
         for change in changes:

@@ -132,8 +132,10 @@ class StandardQueue(Shelf):
             done(claimed)
             return
         # Only now: without a timeout, the loop above would find the same entries for ever.
-        for new in claimed.entries + claimed.dead:
-            head.put(new)
+        for new in claimed.entries:
+            head.put_new(new)
+        for new in claimed.dead:
+            head.put_new(new)
         self.writer.wait(partial(self._claimed, before, claimed, done))
 
     def _claimed(self, before: list[Entry], claimed: Claimed, done: Done[Claimed], failed: StoreError | None) -> None:

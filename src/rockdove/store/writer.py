@@ -121,16 +121,19 @@ class Writer:
         if failed is not None:
             self.on_failure(failed)
         for landed in batch.waiting:
-            self._tell(landed, failed)
+            try:
+                landed(failed)
+            except Exception as error:
+                self._complain(error)
         for (_, told), result in zip(batch.calls, batch.results or repeat(failed), strict=False):
-            self._tell(told, result)
+            try:
+                told(result)
+            except Exception as error:
+                self._complain(error)
 
-    def _tell(self, landed: Landed, result: Any) -> None:
-        try:
-            landed(result)
-        except Exception as error:
-            # One listener's defect is not the others'.
-            self._loop.call_exception_handler({"message": "a store's caller failed", "exception": error})
+    def _complain(self, error: Exception) -> None:
+        """One listener's defect is not the others'."""
+        self._loop.call_exception_handler({"message": "a store's caller failed", "exception": error})
 
     def _run(self) -> None:
         db = self._connect()

@@ -1,8 +1,8 @@
 """Form-encoded parameters, and the lists, maps and structures that Query writes flat in them."""
 
 import re
+from binascii import a2b_qp
 from operator import itemgetter
-from urllib.parse import unquote_to_bytes
 
 from rockdove.core.errors import MalformedInput, MalformedQueryString, MissingParameter
 from rockdove.core.message import Attribute
@@ -33,7 +33,16 @@ def parse(data: bytes) -> dict[str, str]:
 
 
 def _text(data: bytes) -> str:
-    return unquote_to_bytes(data.replace(b"+", b" ")).decode()
+    return unquote(data.replace(b"+", b" ")).decode()
+
+
+def unquote(data: bytes) -> bytes:
+    """Percent-decode what has only good escapes.
+
+    A megabyte of escapes costs Python's own function half a second, in which nobody else is served. With another
+    letter for the percent sign they are those of quoted-printable, which is decoded in C.
+    """
+    return a2b_qp(data.replace(b"=", b"%3D").replace(b"%", b"="))
 
 
 def unflatten(parameters: dict[str, str], shape: Structure) -> dict[str, object]:
