@@ -7,6 +7,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.contract.sqs.conftest import QueueMaker
+from tests.support.raw import Wire, json_request
 from tests.support.refusal import refused
 from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import SqsQueue
@@ -198,6 +199,21 @@ def test_one_task_at_a_time_for_a_queue(service: RunningService, yard: Graveyard
     other.start()
     assert other.finished()["Status"] == "COMPLETED"
     yard.sqs.cancel_message_move_task(TaskHandle=handle)
+
+
+def test_of_two_that_start_at_once_one_is_refused(service: RunningService, slow_yard: Graveyard) -> None:
+    slow_yard.bury("1", "2", "3")
+    content = {"SourceArn": slow_yard.dead.arn, "MaxNumberOfMessagesPerSecond": 1}
+    wires = [Wire(service.port) for _ in range(4)]
+    for wire in wires:
+        wire.send(json_request("StartMessageMoveTask", content))
+    replies = [wire.read() for wire in wires]
+    for wire in wires:
+        wire.close()
+    assert sorted(reply.status for reply in replies) == [200, 400, 400, 400]
+    assert len(slow_yard.tasks(MaxResults=10)) == 1
+    [handle] = [reply.json["TaskHandle"] for reply in replies if reply.status == 200]
+    slow_yard.sqs.cancel_message_move_task(TaskHandle=handle)
 
 
 def test_a_running_task_can_be_cancelled(yard: Graveyard) -> None:
