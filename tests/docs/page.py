@@ -7,10 +7,11 @@ A comment right before a block says what a test does with it:
     <!-- run: seen NAME -->         wait until that terminal shows it
     <!-- run: file NAME -->         write it to a file
     <!-- run: end NAME -->          stands alone: end what runs in that terminal
-    <!-- prints -->                 what the Python block before it prints
+    <!-- prints -->                 what the block before it prints
     <!-- not run: REASON -->        nothing
 
-Without one, `console` and `python` blocks are run, `text` and `mermaid` blocks are pictures, and others are an error.
+Without one, `console`, `sh` and `python` blocks are run, `text` and `mermaid` blocks are pictures, and others are an
+error.
 """
 
 import re
@@ -19,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ("text", "mermaid")
-RUNNABLE = ("console", "python")
+RUNNABLE = ("console", "sh", "python")
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _END = re.compile(r"^<!-- (run: end \w+) -->$", re.MULTILINE)

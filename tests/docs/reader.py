@@ -57,8 +57,8 @@ class Reader:
 
     def _do(self, block: Block, text: str) -> None:
         if block.word == "prints":
-            assert self._printed is not None, f"{block.place}: no Python block before it"
-            _compare(block, "the Python block before it", self._printed, text)
+            assert self._printed is not None, f"{block.place}: no block before it that prints"
+            _compare(block, "the block before it", self._printed, text)
             self._printed = None
         elif block.word.startswith("run: file "):
             (self._folder / block.word.removeprefix("run: file ")).write_text(text)
@@ -70,6 +70,8 @@ class Reader:
             self._start(block, block.word.removeprefix("run: background "), text)
         elif block.language == "console":
             self._type(block, text)
+        elif block.language == "sh":
+            self._printed = "".join(_succeed(block, self._shell, line) for line in text.splitlines())
         else:
             self._printed = _succeed(block, self._python, text)
 
@@ -132,7 +134,7 @@ def _commands(text: str) -> Iterator[tuple[str, str]]:
 
 def _succeed(block: Block, repl: Repl, text: str) -> str:
     printed, code = repl.run(text)
-    assert code == 0, f"{block.place} failed\n{printed}"
+    assert code == 0, f"{block.place} failed\n{text}\n{printed}"
     return printed
 
 
