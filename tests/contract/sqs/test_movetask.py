@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.contract.sqs.conftest import QueueMaker
+from tests.contract.sqs.conftest import NewName, QueueMaker
 from tests.support.raw import Wire, json_request
 from tests.support.refusal import refused
 from tests.support.service import RunningService, Services
@@ -20,14 +20,14 @@ class Graveyard:
 
     def __init__(self, service: RunningService, make: QueueMaker, fifo: bool = False) -> None:
         self._service = service
-        self._make = make
+        self.make = make
         self._fifo = fifo
         self.sqs = make.sqs
         self.dead = make.fifo() if fifo else make()
         self.source = self.new_source()
 
     def new_source(self) -> SqsQueue:
-        source = self._make.fifo() if self._fifo else self._make()
+        source = self.make.fifo() if self._fifo else self.make()
         source.redrive_to(self.dead, 1)
         return source
 
@@ -65,9 +65,10 @@ def yard(service: RunningService, make: QueueMaker) -> Graveyard:
 
 
 @pytest.fixture
-def slow_yard(service: RunningService, make_json: QueueMaker) -> Graveyard:
-    """For what takes a second: in one protocol only."""
-    return Graveyard(service, make_json)
+def slow_yard(services: Services, new_name: NewName) -> Graveyard:
+    """For what takes a second: in one protocol, on one store."""
+    service = services.shared("sqlite")
+    return Graveyard(service, QueueMaker(service.client(), new_name))
 
 
 def test_messages_go_back_to_where_each_came_from(yard: Graveyard) -> None:
@@ -201,9 +202,10 @@ def test_one_task_at_a_time_for_a_queue(service: RunningService, yard: Graveyard
     yard.sqs.cancel_message_move_task(TaskHandle=handle)
 
 
-def test_of_two_that_start_at_once_one_is_refused(service: RunningService, slow_yard: Graveyard) -> None:
-    slow_yard.bury("1", "2", "3")
-    content = {"SourceArn": slow_yard.dead.arn, "MaxNumberOfMessagesPerSecond": 1}
+def test_of_two_that_start_at_once_one_is_refused(service: RunningService, make_json: QueueMaker) -> None:
+    yard = Graveyard(service, make_json)
+    yard.bury("1", "2", "3")
+    content = {"SourceArn": yard.dead.arn, "MaxNumberOfMessagesPerSecond": 1}
     wires = [Wire(service.port) for _ in range(4)]
     for wire in wires:
         wire.send(json_request("StartMessageMoveTask", content))
@@ -211,9 +213,9 @@ def test_of_two_that_start_at_once_one_is_refused(service: RunningService, slow_
     for wire in wires:
         wire.close()
     assert sorted(reply.status for reply in replies) == [200, 400, 400, 400]
-    assert len(slow_yard.tasks(MaxResults=10)) == 1
+    assert len(yard.tasks(MaxResults=10)) == 1
     [handle] = [reply.json["TaskHandle"] for reply in replies if reply.status == 200]
-    slow_yard.sqs.cancel_message_move_task(TaskHandle=handle)
+    yard.sqs.cancel_message_move_task(TaskHandle=handle)
 
 
 def test_a_running_task_can_be_cancelled(yard: Graveyard) -> None:
@@ -273,11 +275,9 @@ def test_a_queue_has_its_own_tasks(service: RunningService, yard: Graveyard, mak
 
 
 @pytest.mark.parametrize("first_chunk_has_landed", [True, False])
-def test_a_task_fails_when_its_destination_goes(
-    slow_yard: Graveyard, make_json: QueueMaker, first_chunk_has_landed: bool
-) -> None:
+def test_a_task_fails_when_its_destination_goes(slow_yard: Graveyard, first_chunk_has_landed: bool) -> None:
     """The reason as recorded from SQS."""
-    yard, destination = slow_yard, make_json()
+    yard, destination = slow_yard, slow_yard.make()
     yard.bury(*map(str, range(3)))
     yard.start(DestinationArn=destination.arn, MaxNumberOfMessagesPerSecond=2)
     while first_chunk_has_landed and not yard.tasks()[0]["ApproximateNumberOfMessagesMoved"]:
@@ -326,7 +326,7 @@ def test_the_rate_is_kept(slow_yard: Graveyard) -> None:
     assert 0.8 < time.monotonic() - began < 5
 
 
-def test_a_task_goes_on_after_a_restart(services: Services, new_name: Any) -> None:
+def test_a_task_goes_on_after_a_restart(services: Services, new_name: NewName) -> None:
     service = services("sqlite")
     yard = Graveyard(service, QueueMaker(service.client(), new_name))
     bodies = [str(number) for number in range(30)]
