@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import apsw
 
@@ -14,7 +15,8 @@ from rockdove.store.head import KEPT, LOW, START, Head
 from rockdove.store.row import decode_rows, entries, entry, extra_text
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.sql import statement
-from rockdove.store.writer import Gone
+from rockdove.store.sql.statement import APPEND, MOVE, REMOVE
+from rockdove.store.writer import Batch
 
 
 class StandardQueue(Shelf):
@@ -37,15 +39,15 @@ class StandardQueue(Shelf):
         if self.lanes is not None:
             self.lanes.append(drafts, done)
             return
-        batch, number = self.writer.batch, self.record.number
+        rows, number = self.writer.batch.rows, self.record.number
         id = self.take_numbers(len(drafts))
         appended: list[Appended] = []
         fresh: list[Entry] = []
         for draft in drafts:
             message, t = draft.message, draft.visible_us
-            batch.entries += (id, number, t, message.sent_us, None, self.is_late(message))
             extra = None if message.extra is None else extra_text(message)
-            batch.bodies += (id, message.md5, message.body, extra)
+            late = self.is_late(message)
+            rows += (APPEND, id, t, number, message.sent_us, late, message.md5, message.body, extra)
             appended.append(Appended(id, self.message_id(id, message)))
             fresh.append(Entry(id, t, message))
             id += 1
@@ -100,7 +102,7 @@ class StandardQueue(Shelf):
             self._fetch()
 
     def _claim(self, want: Want, done: Done[Claimed], now: int) -> None:
-        head, moved = self.head, self.writer.batch.moved
+        head, rows, moved = self.head, self.writer.batch.rows, self.writer.batch.moved
         hidden_us = now + want.timeout_us
         claimed = Claimed([], [], None, now)
         before: list[Entry] = []
@@ -120,7 +122,8 @@ class StandardQueue(Shelf):
                     count += 1
                     claimed.entries.append(Entry(old.id, hidden_us, old.message, count, first_us))
                 before.append(old)
-                moved[old.id] = (hidden_us, count, first_us)
+                rows += (MOVE, old.id, hidden_us, count, first_us, None, None, None, None)
+                moved[old.id] = hidden_us
         if expired:
             self.remove_all(expired, lambda gone: None)
         if not before and head.wants_more(now, 1):
@@ -201,22 +204,22 @@ class StandardQueue(Shelf):
         batch = self.writer.batch
         for id in removed:
             self.head.discard(id)
+            batch.rows += (REMOVE, id, None, None, None, None, None, None, None)
         batch.removed += removed
-        self.writer.wait(partial(self._removed, batch.gone, removed, done))
+        self.writer.wait(partial(self._removed, batch, removed, done))
 
-    def _removed(
-        self, gone: dict[int, Gone], removed: Sequence[int], done: Done[int], failed: StoreError | None
-    ) -> None:
+    def _removed(self, batch: Batch, removed: Sequence[int], done: Done[int], failed: StoreError | None) -> None:
         if failed is not None:
             done(failed)
             return
         number = 0
         for id in removed:
             # Popped: the same message may be deleted twice in one batch.
-            row = gone.pop(id, None)
+            row = batch.gone.pop(id, None)
             if row is not None:
                 number += 1
-                self.tally.drop(row.t, row.rc > 0)
+                moved_us = batch.moved.get(id)
+                self.tally.drop(moved_us or row.t, moved_us is not None or row.rc > 0)
         done(number)
 
     def release(self, claimed: Sequence[Entry], done: Done[None]) -> None:
@@ -282,15 +285,14 @@ class StandardQueue(Shelf):
             return self.lanes.append_in(db, drafts, first_id, now_us)
         appended: list[Appended] = []
         changes: list[Change] = []
-        rows, bodies = [], []
+        rows: list[Any] = []
         for id, draft in enumerate(drafts, first_id):
             message, t = draft.message, draft.visible_us
-            rows += [id, self.record.number, t, message.sent_us, None, self.is_late(message)]
-            bodies += [id, message.md5, message.body, extra_text(message)]
+            extra, late = extra_text(message), self.is_late(message)
+            rows += (APPEND, id, t, self.record.number, message.sent_us, late, message.md5, message.body, extra)
             appended.append(Appended(id, self.message_id(id, message)))
             changes.append(Change(id, None, (t, False), Entry(id, t, message)))
-        statement.INSERT_ENTRY.run(db, rows)
-        statement.INSERT_BODY.run(db, bodies)
+        statement.take_in(db, rows)
         return appended, changes
 
     def remove_in(self, db: apsw.Connection, ids: Sequence[int], now_us: int) -> tuple[list[int], list[Change]]:

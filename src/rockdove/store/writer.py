@@ -29,7 +29,7 @@ Aside: TypeAlias = tuple[Callable[[apsw.Connection], None], Callable[[], None]]
 
 
 class Gone(msgspec.Struct, array_like=True, gc=False):
-    """What a removed row was."""
+    """What a removed row was when the batch began."""
 
     id: int
     t: int
@@ -39,14 +39,13 @@ class Gone(msgspec.Struct, array_like=True, gc=False):
 class Batch:
     """Changes that go to disk together."""
 
-    __slots__ = ("bodies", "calls", "entries", "failed", "gone", "moved", "removed", "results", "waiting")
+    __slots__ = ("calls", "failed", "gone", "moved", "removed", "results", "rows", "waiting")
 
     def __init__(self) -> None:
-        # Flat rows, in the order of the statements' columns.
-        self.entries: list[Any] = []
-        self.bodies: list[Any] = []
-        # id -> (t, rc, first): the last change wins.
-        self.moved: dict[int, tuple[int, int, int]] = {}
+        # Flat rows for the intake (store/sql/statement.py), in the order in which they count.
+        self.rows: list[Any] = []
+        # Which entries the rows move, and to what time; and which they remove.
+        self.moved: dict[int, int] = {}
         self.removed: list[int] = []
         self.calls: list[tuple[Call, Landed]] = []
         # Called in order when the batch has landed, with None or the error.
@@ -137,6 +136,7 @@ class Writer:
 
     def _run(self) -> None:
         db = self._connect()
+        db.execute(statement.INTAKE)
         while (work := self._inbox.get()) is not None:
             if isinstance(work, Batch):
                 self._write(db, work)
@@ -175,18 +175,12 @@ _gone = msgspec.json.Decoder(list[Gone]).decode
 
 
 def _apply(db: apsw.Connection, batch: Batch) -> None:
+    for sql, ids in statement.chunks(statement.SELECT_GONE, batch.removed):
+        batch.gone.update((row.id, row) for row in _gone(db.execute(sql, ids).get))
+    if not batch.calls and statement.fits_in_one(batch.rows):
+        statement.take_in(db, batch.rows)
+        return
     db.execute("BEGIN IMMEDIATE")
-    if batch.entries:
-        statement.INSERT_ENTRY.run(db, batch.entries)
-        statement.INSERT_BODY.run(db, batch.bodies)
-    if batch.moved:
-        statement.MOVE_ENTRY.run_filled(db, [value for id, change in batch.moved.items() for value in (id, *change)])
-    if batch.removed:
-        for sql, ids in statement.chunks(statement.SELECT_GONE, batch.removed):
-            batch.gone.update((row.id, row) for row in _gone(db.execute(sql, ids).get))
-        for sql, ids in statement.chunks(statement.DELETE_ENTRY, batch.removed):
-            db.execute(sql, ids)
-        for sql, ids in statement.chunks(statement.DELETE_BODY, batch.removed):
-            db.execute(sql, ids)
+    statement.take_in(db, batch.rows)
     batch.results = [call(db) for call, _ in batch.calls]
     db.execute("COMMIT")

@@ -1,7 +1,9 @@
 """Statements that carry many rows each, prepared once for each power of two.
 
-A row that crosses into SQLite alone takes and gives the interpreter lock; one statement for many rows does it once.
-Rows are bound as plain parameters: measured at half the processor time of passing them as one JSON document.
+Every statement takes and gives the interpreter lock, whatever its size, and while the event loop is busy each time costs
+a wait. So all rows of a batch, of whatever kind, go in as one statement, and if there is nothing else to do that one
+statement is the transaction. Rows are bound as plain parameters: measured at half the processor time of passing them as
+one JSON document.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,39 +11,51 @@ from typing import Any
 
 import apsw
 
-# Rows in one statement at most; a power of two. Larger ones gain nothing and hold more memory in the statement cache.
-LARGEST = 64
+# Rows in one statement at most; a power of two.
+LARGEST = 256
 
+# What a row of a batch does; the first of its columns. A filler does nothing.
+FILLER, APPEND, MOVE, REMOVE = range(4)
+# Columns: what, id, t, then for an append (physical queue, sent, late, md5, body, extra), for a move (rc, first).
+COLUMNS_IN = 9
+_FILLER_ROW = [FILLER, *[None] * (COLUMNS_IN - 1)]
 
-class Rows:
-    """A statement over ``VALUES`` rows, in a size for each power of two."""
-
-    def __init__(self, sql: str, columns: int) -> None:
-        self._columns = columns
-        row = "(" + ",".join("?" * columns) + ")"
-        self._sql = {size: sql.replace("ROWS", ",".join([row] * size)) for size in _sizes()}
-
-    def run(self, db: apsw.Connection, values: list[Any]) -> None:
-        """``values`` is flat: the columns of all rows, one row after another. Each row counts once."""
-        start, left = 0, len(values) // self._columns
-        for size, sql in self._sql.items():
-            while left >= size:
-                end = start + size * self._columns
-                db.execute(sql, values[start:end])
-                start, left = end, left - size
-
-    def run_filled(self, db: apsw.Connection, values: list[Any]) -> None:
-        """The same for a statement that may meet a row twice: each part is filled up with its last row."""
-        columns = self._columns
-        for start in range(0, len(values), LARGEST * columns):
-            part = values[start : start + LARGEST * columns]
-            number = len(part) // columns
-            size = 1 << (number - 1).bit_length()
-            db.execute(self._sql[size], part + part[-columns:] * (size - number))
+# A view that takes rows in, and does with each what its first column says. It belongs to the writer's connection.
+INTAKE = f"""
+CREATE TEMP VIEW intake (what, id, t, x, y, z, md5, body, extra) AS SELECT {",".join(["NULL"] * COLUMNS_IN)};
+CREATE TEMP TRIGGER intake_append INSTEAD OF INSERT ON intake WHEN new.what = {APPEND} BEGIN
+  INSERT INTO entry (id, pq, t, sent, late) VALUES (new.id, new.x, new.t, new.y, new.z);
+  INSERT INTO body VALUES (new.id, new.md5, new.body, new.extra);
+END;
+CREATE TEMP TRIGGER intake_move INSTEAD OF INSERT ON intake WHEN new.what = {MOVE} BEGIN
+  UPDATE entry SET t = new.t, rc = new.x, first = new.y WHERE id = new.id;
+END;
+CREATE TEMP TRIGGER intake_remove INSTEAD OF INSERT ON intake WHEN new.what = {REMOVE} BEGIN
+  DELETE FROM entry WHERE id = new.id;
+  DELETE FROM body WHERE id = new.id;
+END;
+"""
 
 
 def _sizes() -> list[int]:
-    return [1 << n for n in range(LARGEST.bit_length() - 1, -1, -1)]
+    return [1 << n for n in range(LARGEST.bit_length())]
+
+
+_ROW = "(" + ",".join("?" * COLUMNS_IN) + ")"
+_TAKE_IN = {size: "INSERT INTO intake VALUES " + ",".join([_ROW] * size) for size in _sizes()}
+
+
+def fits_in_one(rows: Sequence[Any]) -> bool:
+    return len(rows) <= LARGEST * COLUMNS_IN
+
+
+def take_in(db: apsw.Connection, rows: list[Any]) -> None:
+    """Apply rows in their order. They are flat: the columns of all, one row after another."""
+    for start in range(0, len(rows), LARGEST * COLUMNS_IN):
+        part = rows[start : start + LARGEST * COLUMNS_IN] if start or not fits_in_one(rows) else rows
+        number = len(part) // COLUMNS_IN
+        size = 1 << (number - 1).bit_length()
+        db.execute(_TAKE_IN[size], part if size == number else part + _FILLER_ROW * (size - number))
 
 
 def lists(sql: str) -> dict[int, str]:
@@ -57,16 +71,7 @@ def chunks(sized: dict[int, str], ids: Sequence[int]) -> Iterator[tuple[str, Seq
         yield sized[size], [*part, *[part[-1]] * (size - len(part))]
 
 
-INSERT_ENTRY = Rows("INSERT INTO entry (id, pq, t, sent, grp, late) VALUES ROWS", 6)
-INSERT_BODY = Rows("INSERT INTO body (id, md5, body, extra) VALUES ROWS", 4)
-MOVE_ENTRY = Rows(
-    "WITH change (id, t, rc, first) AS (VALUES ROWS) "
-    "UPDATE entry SET t = change.t, rc = change.rc, first = change.first FROM change WHERE entry.id = change.id",
-    4,
-)
 SELECT_GONE = lists("SELECT json_group_array(json_array(id, t, rc)) FROM entry WHERE id IN (IDS)")
-DELETE_ENTRY = lists("DELETE FROM entry WHERE id IN (IDS)")
-DELETE_BODY = lists("DELETE FROM body WHERE id IN (IDS)")
 
 # The next entries of the cached head, as one JSON document: one row crosses, however many entries there are.
 REFILL = """
