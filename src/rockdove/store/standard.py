@@ -15,7 +15,7 @@ from rockdove.store.head import KEPT, LOW, START, Head
 from rockdove.store.row import decode_rows, entries, entry, extra_text
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.sql import statement
-from rockdove.store.sql.statement import APPEND, MOVE, REMOVE
+from rockdove.store.sql.statement import APPEND, MOVE
 from rockdove.store.writer import Batch
 
 
@@ -39,7 +39,7 @@ class StandardQueue(Shelf):
         if self.lanes is not None:
             self.lanes.append(drafts, done)
             return
-        rows, number = self.writer.batch.rows, self.record.number
+        rows, number = self.writer.batch.appends, self.record.number
         id = self.take_numbers(len(drafts))
         appended: list[Appended] = []
         fresh: list[Entry] = []
@@ -102,7 +102,7 @@ class StandardQueue(Shelf):
             self._fetch()
 
     def _claim(self, want: Want, done: Done[Claimed], now: int) -> None:
-        head, rows, moved = self.head, self.writer.batch.rows, self.writer.batch.moved
+        head, rows, moved = self.head, self.writer.batch.moves, self.writer.batch.moved
         hidden_us = now + want.timeout_us
         claimed = Claimed([], [], None, now)
         before: list[Entry] = []
@@ -204,7 +204,6 @@ class StandardQueue(Shelf):
         batch = self.writer.batch
         for id in removed:
             self.head.discard(id)
-            batch.rows += (REMOVE, id, None, None, None, None, None, None, None)
         batch.removed += removed
         self.writer.wait(partial(self._removed, batch, removed, done))
 
@@ -292,7 +291,7 @@ class StandardQueue(Shelf):
             rows += (APPEND, id, t, self.record.number, message.sent_us, late, message.md5, message.body, extra)
             appended.append(Appended(id, self.message_id(id, message)))
             changes.append(Change(id, None, (t, False), Entry(id, t, message)))
-        statement.take_in(db, rows)
+        statement.append(db, rows)
         return appended, changes
 
     def remove_in(self, db: apsw.Connection, ids: Sequence[int], now_us: int) -> tuple[list[int], list[Change]]:

@@ -19,6 +19,8 @@ import msgspec
 from rockdove.core.errors import StoreError
 from rockdove.store.sql import statement
 
+# So many in a batch are worth a commit, whatever else is coming.
+ENOUGH = 64
 # Batches between two moments of rest.
 REST_EVERY = 128
 
@@ -39,14 +41,16 @@ class Gone(msgspec.Struct, array_like=True, gc=False):
 class Batch:
     """Changes that go to disk together."""
 
-    __slots__ = ("calls", "failed", "gone", "moved", "removed", "results", "rows", "waiting")
+    __slots__ = ("appends", "calls", "failed", "gone", "moved", "moves", "removed", "results", "waiting")
 
     def __init__(self) -> None:
-        # Flat rows for the intake (store/sql/statement.py), in the order in which they count.
-        self.rows: list[Any] = []
-        # Which entries the rows move, and to what time; and which they remove.
-        self.moved: dict[int, int] = {}
+        # Rows as `rockdove.store.sql.statement` has them, flat. Applied in this order: an entry is known, and can be
+        # moved, only when its append has landed; and what is removed is not moved afterwards.
+        self.appends: list[Any] = []
+        self.moves: list[Any] = []
         self.removed: list[int] = []
+        # Which entries the batch moves, and to what time.
+        self.moved: dict[int, int] = {}
         self.calls: list[tuple[Call, Landed]] = []
         # Called in order when the batch has landed, with None or the error.
         self.waiting: list[Callable[[StoreError | None], None]] = []
@@ -65,6 +69,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="rockdove-writer", daemon=True)
         self._busy = False
         self._scheduled = False
+        self._gathered = 0
         self._closed = False
         self.batch = Batch()
         # How many batches have landed: who wants to know whether anything was written compares.
@@ -87,19 +92,31 @@ class Writer:
         """Be told when all that was put into the batch so far has landed."""
         self.batch.waiting.append(landed)
         if not (self._busy or self._scheduled):
-            self._scheduled = True
-            self._loop.call_soon(self._send)
+            self._gather()
 
     def call(self, call: Call, landed: Landed) -> None:
         """Run something inside the transaction, after the batch's rows; ``landed`` gets its result or the error."""
         self.batch.calls.append((call, landed))
         if not (self._busy or self._scheduled):
-            self._scheduled = True
-            self._loop.call_soon(self._send)
+            self._gather()
+
+    def _gather(self) -> None:
+        """Send the batch when a round of the event loop has brought nothing new.
+
+        As long as requests are there to be read, to read them is the better use of the interpreter: the thread would
+        wait for it, wake up in vain again and again, and get a smaller batch.
+        """
+        self._scheduled = True
+        self._gathered = len(self.batch.waiting) + len(self.batch.calls)
+        self._loop.call_soon(self._send)
 
     def _send(self) -> None:
         self._scheduled = False
         if self._busy or self._closed:
+            return
+        number = len(self.batch.waiting) + len(self.batch.calls)
+        if self._gathered < number < ENOUGH:
+            self._gather()
             return
         batch, self.batch = self.batch, Batch()
         self._busy = True
@@ -114,8 +131,6 @@ class Writer:
         self.commits += 1
         if not self.commits % REST_EVERY:
             self.on_rest()
-        if self.batch.waiting or self.batch.calls:
-            self._send()
         failed = batch.failed
         if failed is not None:
             self.on_failure(failed)
@@ -129,6 +144,9 @@ class Writer:
                 told(result)
             except Exception as error:
                 self._complain(error)
+
+        if (self.batch.waiting or self.batch.calls) and not self._scheduled:
+            self._gather()
 
     def _complain(self, error: Exception) -> None:
         """One listener's defect is not the others'."""
@@ -175,12 +193,13 @@ _gone = msgspec.json.Decoder(list[Gone]).decode
 
 
 def _apply(db: apsw.Connection, batch: Batch) -> None:
-    for sql, ids in statement.chunks(statement.SELECT_GONE, batch.removed):
-        batch.gone.update((row.id, row) for row in _gone(db.execute(sql, ids).get))
-    if not batch.calls and statement.fits_in_one(batch.rows):
-        statement.take_in(db, batch.rows)
+    appends, moves, removed = batch.appends, batch.moves, batch.removed
+    if removed:
+        statement.select_gone(db, removed, lambda found: batch.gone.update((row.id, row) for row in _gone(found)))
+    if not batch.calls and statement.is_small(appends, moves, removed):
+        statement.apply_small(db, appends, moves, removed)
         return
     db.execute("BEGIN IMMEDIATE")
-    statement.take_in(db, batch.rows)
+    statement.apply_large(db, appends, moves, removed)
     batch.results = [call(db) for call, _ in batch.calls]
     db.execute("COMMIT")

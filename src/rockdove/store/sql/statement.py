@@ -1,28 +1,32 @@
 """Statements that carry many rows each, prepared once for each power of two.
 
-Every statement takes and gives the interpreter lock, whatever its size, and while the event loop is busy each time costs
-a wait. So all rows of a batch, of whatever kind, go in as one statement, and if there is nothing else to do that one
-statement is the transaction. Rows are bound as plain parameters: measured at half the processor time of passing them as
-one JSON document.
+Every statement takes and gives the interpreter lock, whatever its size, and while the event loop is busy each time is a
+wait. So the rows of a small batch, of whatever kind, go in as one statement, which then is the whole transaction. A
+large batch uses a statement for each kind of row and table instead: more of them, but each row costs less. Rows are
+bound as plain parameters: measured at half the processor time of passing them as one JSON document.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import apsw
 
 # Rows in one statement at most; a power of two.
 LARGEST = 256
+# Rows in a batch that goes in as one statement at most.
+SMALL = 48
 
 # What a row of a batch does; the first of its columns. A filler does nothing.
 FILLER, APPEND, MOVE, REMOVE = range(4)
-# Columns: what, id, t, then for an append (physical queue, sent, late, md5, body, extra), for a move (rc, first).
-COLUMNS_IN = 9
-_FILLER_ROW = [FILLER, *[None] * (COLUMNS_IN - 1)]
+# Columns of a row: what, id, t, then for an append (physical queue, sent, late, md5, body, extra), for a move (rc,
+# first). All rows have all columns, so that rows of several kinds can stand in one statement.
+WIDTH = 9
+_FILLER_ROW = [FILLER, *[None] * (WIDTH - 1)]
+_REMOVE_REST = (None,) * (WIDTH - 2)
 
 # A view that takes rows in, and does with each what its first column says. It belongs to the writer's connection.
 INTAKE = f"""
-CREATE TEMP VIEW intake (what, id, t, x, y, z, md5, body, extra) AS SELECT {",".join(["NULL"] * COLUMNS_IN)};
+CREATE TEMP VIEW intake (what, id, t, x, y, z, md5, body, extra) AS SELECT {",".join(["NULL"] * WIDTH)};
 CREATE TEMP TRIGGER intake_append INSTEAD OF INSERT ON intake WHEN new.what = {APPEND} BEGIN
   INSERT INTO entry (id, pq, t, sent, late) VALUES (new.id, new.x, new.t, new.y, new.z);
   INSERT INTO body VALUES (new.id, new.md5, new.body, new.extra);
@@ -38,40 +42,90 @@ END;
 
 
 def _sizes() -> list[int]:
-    return [1 << n for n in range(LARGEST.bit_length())]
+    return [1 << n for n in range(LARGEST.bit_length() - 1, -1, -1)]
 
 
-_ROW = "(" + ",".join("?" * COLUMNS_IN) + ")"
-_TAKE_IN = {size: "INSERT INTO intake VALUES " + ",".join([_ROW] * size) for size in _sizes()}
+def _sized(sql: str, columns: Sequence[int]) -> dict[int, str]:
+    """A statement over ``ROWS``, in each size: of every row the named columns, by their numbers from 1."""
+
+    def row(at: int) -> str:
+        return "(" + ",".join(f"?{at * WIDTH + column}" for column in columns) + ")"
+
+    return {size: sql.replace("ROWS", ",".join(map(row, range(size)))) for size in _sizes()}
 
 
-def fits_in_one(rows: Sequence[Any]) -> bool:
-    return len(rows) <= LARGEST * COLUMNS_IN
-
-
-def take_in(db: apsw.Connection, rows: list[Any]) -> None:
-    """Apply rows in their order. They are flat: the columns of all, one row after another."""
-    for start in range(0, len(rows), LARGEST * COLUMNS_IN):
-        part = rows[start : start + LARGEST * COLUMNS_IN] if start or not fits_in_one(rows) else rows
-        number = len(part) // COLUMNS_IN
-        size = 1 << (number - 1).bit_length()
-        db.execute(_TAKE_IN[size], part if size == number else part + _FILLER_ROW * (size - number))
-
-
-def lists(sql: str) -> dict[int, str]:
-    """A statement with an ``IN (IDS)`` list, in a size for each power of two."""
+def _lists(sql: str) -> dict[int, str]:
+    """A statement with an ``IN (IDS)`` list, in each size."""
     return {size: sql.replace("IDS", ",".join("?" * size)) for size in _sizes()}
 
 
-def chunks(sized: dict[int, str], ids: Sequence[int]) -> Iterator[tuple[str, Sequence[int]]]:
+_TAKE_IN = _sized("INSERT INTO intake VALUES ROWS", range(1, WIDTH + 1))
+_INSERT_ENTRY = _sized("INSERT INTO entry (id, pq, t, sent, late) VALUES ROWS", (2, 4, 3, 5, 6))
+_INSERT_BODY = _sized("INSERT INTO body (id, md5, body, extra) VALUES ROWS", (2, 7, 8, 9))
+_MOVE_ENTRY = _sized(
+    "WITH change (id, t, rc, first) AS (VALUES ROWS) "
+    "UPDATE entry SET t = change.t, rc = change.rc, first = change.first FROM change WHERE entry.id = change.id",
+    (2, 3, 4, 5),
+)
+_SELECT_GONE = _lists("SELECT json_group_array(json_array(id, t, rc)) FROM entry WHERE id IN (IDS)")
+_DELETE_ENTRY = _lists("DELETE FROM entry WHERE id IN (IDS)")
+_DELETE_BODY = _lists("DELETE FROM body WHERE id IN (IDS)")
+
+
+def is_small(appends: list[Any], moves: list[Any], removed: list[int]) -> bool:
+    return len(appends) + len(moves) + WIDTH * len(removed) <= WIDTH * SMALL
+
+
+def apply_small(db: apsw.Connection, appends: list[Any], moves: list[Any], removed: list[int]) -> None:
+    """Apply few rows, given flat, as one statement."""
+    rows = appends + moves
+    for id in removed:
+        rows += (REMOVE, id, *_REMOVE_REST)
+    number = len(rows) // WIDTH
+    if number:
+        size = 1 << (number - 1).bit_length()
+        db.execute(_TAKE_IN[size], rows + _FILLER_ROW * (size - number))
+
+
+def apply_large(db: apsw.Connection, appends: list[Any], moves: list[Any], removed: list[int]) -> None:
+    """Apply any number of rows, given flat. Inside a transaction."""
+    append(db, appends)
+    for start in range(0, len(moves), LARGEST * WIDTH):
+        part = moves[start : start + LARGEST * WIDTH]
+        number = len(part) // WIDTH
+        size = 1 << (number - 1).bit_length()
+        # Filled up with its last row: to move an entry twice to the same place does no harm.
+        bound = part + part[-WIDTH:] * (size - number)
+        db.execute(_MOVE_ENTRY[size], bound[: 5 - WIDTH])
+    for sized in (_DELETE_ENTRY, _DELETE_BODY):
+        for sql, ids in _chunks(sized, removed):
+            db.execute(sql, ids)
+
+
+def append(db: apsw.Connection, rows: list[Any]) -> None:
+    start, left = 0, len(rows) // WIDTH
+    for size in _sizes():
+        while left >= size:
+            end = start + size * WIDTH
+            # A statement takes parameters up to the last that it names.
+            db.execute(_INSERT_ENTRY[size], rows[start : end + 6 - WIDTH])
+            db.execute(_INSERT_BODY[size], rows[start:end])
+            start, left = end, left - size
+
+
+def select_gone(db: apsw.Connection, removed: list[int], found: Callable[[str], None]) -> None:
+    """Tell, as JSON rows (id, t, rc), which entries there are."""
+    for sql, ids in _chunks(_SELECT_GONE, removed):
+        found(db.execute(sql, ids).get)
+
+
+def _chunks(sized: dict[int, str], ids: Sequence[int]) -> Iterator[tuple[str, Sequence[int]]]:
     """Cut ids into statements; a list is filled up to the next size by repeating its last id."""
     for start in range(0, len(ids), LARGEST):
         part = ids[start : start + LARGEST]
         size = 1 << (len(part) - 1).bit_length()
         yield sized[size], [*part, *[part[-1]] * (size - len(part))]
 
-
-SELECT_GONE = lists("SELECT json_group_array(json_array(id, t, rc)) FROM entry WHERE id IN (IDS)")
 
 # The next entries of the cached head, as one JSON document: one row crosses, however many entries there are.
 REFILL = """
