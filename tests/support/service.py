@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,6 +59,22 @@ class RunningService:
             clock.advance(seconds)
 
         self.run(step())
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """The service stands still: what happens meanwhile it finds all at once, in the order of happening."""
+        stands, goes_on = threading.Event(), threading.Event()
+
+        def stand() -> None:
+            stands.set()
+            goes_on.wait(_PATIENCE_S)
+
+        self._loop.call_soon_threadsafe(stand)
+        assert stands.wait(_PATIENCE_S)
+        try:
+            yield
+        finally:
+            goes_on.set()
 
     def sweep(self) -> int:
         """One round of expiry over all queues; how many messages it removed."""

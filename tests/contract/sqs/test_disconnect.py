@@ -53,6 +53,60 @@ def test_a_message_sent_while_the_client_leaves(live: RunningService, make_live:
         _untouched(queue, str(number))
 
 
+def _sender(service: RunningService) -> Wire:
+    """A connection that the service knows already, so that what comes on it is read at once."""
+    wire = Wire(service.port)
+    wire.send(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert wire.read().status == 200
+    return wire
+
+
+@pytest.mark.parametrize("leave", [Wire.close, _reset], ids=["farewell", "reset"])
+def test_a_farewell_that_is_not_read_yet(live: RunningService, make_live: QueueMaker, leave: Any) -> None:
+    """The message wakes who waits, but he has hung up a moment ago."""
+    queue = make_live()
+    for body in ("1", "2", "3"):
+        wire, sender = _wait(live, queue), _sender(live)
+        with live.frozen():
+            sender.send(json_request("SendMessage", {"QueueUrl": queue.url, "MessageBody": body}))
+            leave(wire)
+        assert sender.read().status == 200
+        sender.close()
+        _untouched(queue, body)
+
+
+def test_a_client_that_leaves_while_its_message_is_fetched(live: RunningService, make_live: QueueMaker) -> None:
+    """Wherever the service is in its work: who had nothing when he left has taken nothing with him."""
+    queue, sender = make_live(), _sender(live)
+    for number in range(25):
+        poll = LongPoll(live.port, queue.url, patient=False)
+        time.sleep(0.003)
+        sender.send(json_request("SendMessage", {"QueueUrl": queue.url, "MessageBody": str(number)}))
+        time.sleep(number * 0.00005)
+        with live.frozen():
+            time.sleep(0.003)
+            has_nothing = poll.is_waiting()
+            poll.wire.close()
+        assert sender.read().status == 200
+        if has_nothing:
+            _untouched(queue, str(number))
+    sender.close()
+
+
+def test_a_farewell_makes_room_for_the_next(live: RunningService, make_live: QueueMaker) -> None:
+    queue = make_live()
+    leaves, stays, sender = _wait(live, queue), _wait(live, queue), _sender(live)
+    with live.frozen():
+        sender.send(json_request("SendMessage", {"QueueUrl": queue.url, "MessageBody": "x"}))
+        leaves.close()
+    began = time.monotonic()
+    assert [message["Body"] for message in stays.read().json["Messages"]] == ["x"]
+    assert time.monotonic() - began < 2
+    assert sender.read().status == 200
+    for wire in (stays, sender):
+        wire.close()
+
+
 def test_many_leave_at_once_and_one_stays(live: RunningService, make_live: QueueMaker) -> None:
     queue = make_live()
     wires = [_wait(live, queue, patient=False) for _ in range(50)]
@@ -75,12 +129,14 @@ def test_all_leave_and_every_message_is_there(live: RunningService, make_live: Q
     assert sorted(got) == sorted(map(str, range(30)))
 
 
-def test_a_client_that_leaves_before_a_delay_ends(live: RunningService, make_live: QueueMaker) -> None:
+def test_a_client_that_leaves_in_the_moment_in_which_a_delay_ends(live: RunningService, make_live: QueueMaker) -> None:
+    """The alarm rings before the farewell is read."""
     queue = make_live()
     queue.send("x", DelaySeconds=1)
     wire = _wait(live, queue)
-    wire.close()
-    time.sleep(1)
+    with live.frozen():
+        time.sleep(1)
+        wire.close()
     _untouched(queue, "x")
 
 

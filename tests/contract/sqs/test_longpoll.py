@@ -116,6 +116,11 @@ def test_woken_when_a_moment_comes(make_live: QueueMaker, wait: Wait) -> None:
     queues["group's timeout"].post("g", "x", "y")
     queues["group's timeout"].receive_one(VisibilityTimeout=1)
     waiters = {name: wait(queue, patient=False) for name, queue in queues.items() if name != "timeout meanwhile"}
+    # One moment, three messages, three who wait for them.
+    together = make_live()
+    together.send_all("x", "x", "x")
+    together.receive(3, VisibilityTimeout=1)
+    waiters |= {f"together {number}": wait(together, patient=False) for number in range(3)}
     first, second = (wait(queues["timeout meanwhile"], VisibilityTimeout=1) for _ in range(2))
     queues["delay meanwhile"].send("x", DelaySeconds=1)
     queues["change meanwhile"].hide(changed[1], 1)
