@@ -260,7 +260,10 @@ class Connection(asyncio.Protocol):
             self._write(200, b"application/x-amz-json-1.0", body, b"x-amzn-RequestId: " + request_id + b"\r\n")
             return
         self._transport.write(_OK_JSON % (request_id, len(body)) + body)
-        self._served()
+        self._busy = False
+        self.waiting = None
+        if self._ahead:
+            self._served()
 
     def fail(self, fault: Fault) -> None:
         request_id = self._site.next_request_id()

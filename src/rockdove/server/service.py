@@ -68,7 +68,7 @@ class Service:
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         # Request ids look like UUIDs; what is counted up is the last part.
-        self._request_prefix = str(uuid.uuid4())[:-12]
+        self._request_prefix = str(uuid.uuid4())[:-12].encode()
         self._requests = 0
 
     def _make_store(self) -> Store:
@@ -143,7 +143,7 @@ class Service:
 
     def next_request_id(self) -> bytes:
         self._requests += 1
-        return f"{self._request_prefix}{self._requests:012x}".encode()
+        return b"%b%012x" % (self._request_prefix, self._requests)
 
     def defect(self, error: Exception) -> None:
         log.error("a request failed by a defect of ours", exc_info=error)

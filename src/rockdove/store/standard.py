@@ -8,6 +8,7 @@ import apsw
 
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import StoreError
+from rockdove.core.ids import SEQUENCE_MASK
 from rockdove.core.message import Entry
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Want
 from rockdove.store.fair import FairQueue
@@ -39,16 +40,19 @@ class StandardQueue(Shelf):
         if self.lanes is not None:
             self.lanes.append(drafts, done)
             return
-        rows, number = self.writer.batch.appends, self.record.number
+        rows, number, prefix = self.writer.batch.appends, self.record.number, self.record.prefix
         id = self.take_numbers(len(drafts))
         appended: list[Appended] = []
         fresh: list[Entry] = []
         for draft in drafts:
             message, t = draft.message, draft.visible_us
-            extra = None if message.extra is None else extra_text(message)
+            if message.extra is None:
+                extra, name = None, f"{prefix}{id & SEQUENCE_MASK:010x}"
+            else:
+                extra, name = extra_text(message), self.message_id(id, message)
             late = self.is_late(message)
             rows += (APPEND, id, t, number, message.sent_us, late, message.md5, message.body, extra)
-            appended.append(Appended(id, self.message_id(id, message)))
+            appended.append(Appended(id, name))
             fresh.append(Entry(id, t, message))
             id += 1
         self.writer.wait(partial(self._appended, fresh, appended, done))
@@ -67,8 +71,12 @@ class StandardQueue(Shelf):
 
     def prepare(self, drafts: Sequence[Draft]) -> None:
         """Before the first message with a group comes in: from then on, groups count."""
-        if self.lanes is None and any(map(_has_group, drafts)):
-            self._become_fair()
+        if self.lanes is None:
+            for draft in drafts:
+                extra = draft.message.extra
+                if extra is not None and extra.group_id is not None:
+                    self._become_fair()
+                    return
 
     def _become_fair(self) -> None:
         number = self.record.number
@@ -325,8 +333,3 @@ class StandardQueue(Shelf):
     def abandon(self) -> None:
         super().abandon()
         self.head.abandon()
-
-
-def _has_group(draft: Draft) -> bool:
-    extra = draft.message.extra
-    return extra is not None and extra.group_id is not None

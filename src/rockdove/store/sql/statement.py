@@ -14,7 +14,7 @@ import apsw
 # Rows in one statement at most; a power of two.
 LARGEST = 256
 # Rows in a batch that goes in as one statement at most.
-SMALL = 48
+SMALL = 8
 
 # What a row of a batch does; the first of its columns. A filler does nothing.
 FILLER, APPEND, MOVE, REMOVE = range(4)
