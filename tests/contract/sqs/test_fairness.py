@@ -51,12 +51,32 @@ def test_the_noisy_group_is_served_when_the_others_have_nothing(make_json: Queue
     assert "quiet" in got
 
 
-def test_without_noise_the_order_is_that_of_sending(make_json: QueueMaker) -> None:
-    """Fewer than 30 in flight make nobody noisy."""
+def test_thirty_in_flight_make_noise(make_json: QueueMaker) -> None:
     queue = make_json()
-    _noisy(queue, waiting=30, in_flight=20)
+    _noisy(queue, waiting=30, in_flight=30)
     queue.send("quiet", MessageGroupId="quiet")
-    assert queue.bodies() == [f"noisy {number}" for number in range(20, 30)]
+    assert "quiet" in queue.bodies()
+
+
+def test_twenty_nine_make_none_and_the_order_is_that_of_sending(make_json: QueueMaker) -> None:
+    queue = make_json()
+    _noisy(queue, waiting=30, in_flight=29)
+    queue.send("quiet", MessageGroupId="quiet")
+    assert queue.bodies() == [f"noisy {number}" for number in range(29, 39)]
+
+
+def test_a_tenth_of_what_is_in_flight_makes_none(make_json: QueueMaker) -> None:
+    """Thirty of three hundred are no more than a tenth."""
+    queue = make_json()
+    for number in range(27):
+        queue.send_all(*["other"] * 10, MessageGroupId=f"other-{number}")
+    assert sum(len(queue.receive()) for _ in range(27)) == 270
+    queue.send_all(*(f"large {number}" for number in range(60)), MessageGroupId="large")
+    assert sum(len(queue.receive()) for _ in range(3)) == 30
+    queue.send("quiet", MessageGroupId="quiet")
+    assert queue.bodies() == [f"large {number}" for number in range(30, 40)]
+    # Now it has forty of three hundred and ten.
+    assert "quiet" in queue.bodies()
 
 
 def test_the_noise_ends_with_the_visibility_timeout(service: RunningService, make_json: QueueMaker) -> None:
