@@ -42,6 +42,8 @@ class MoveTasks:
         self._running: dict[str, asyncio.Task[None]] = {}
         # Set to end a pause.
         self._awake: dict[str, asyncio.Event] = {}
+        # One start at a time: two at once for one source must not both find that none is active.
+        self._starting = asyncio.Lock()
 
     def load(self, tasks: list[MoveTask]) -> None:
         self._tasks = {task.task_id: task for task in tasks}
@@ -57,6 +59,10 @@ class MoveTasks:
         await asyncio.gather(*running, return_exceptions=True)
 
     async def start(self, account: str, source_arn: str, destination_arn: str | None, rate: int | None) -> str:
+        async with self._starting:
+            return await self._start(account, source_arn, destination_arn, rate)
+
+    async def _start(self, account: str, source_arn: str, destination_arn: str | None, rate: int | None) -> str:
         source = self._queue(source_arn, "source")
         if rate is not None and not 1 <= rate <= limits.MAX_MOVE_RATE:
             raise InvalidParameterValue(
@@ -139,6 +145,7 @@ class MoveTasks:
         await ask(partial(self._broker.store.put_task, task))
 
     def _run(self, task: MoveTask) -> None:
+        self._awake[task.task_id] = asyncio.Event()
         work = asyncio.get_running_loop().create_task(self._work(task))
         self._running[task.task_id] = work
         work.add_done_callback(lambda _: self._forget(task.task_id))
@@ -171,9 +178,8 @@ class MoveTasks:
 
     async def _pause(self, task: MoveTask, seconds: float) -> None:
         """Keep to the task's rate; a cancelled task does not wait."""
-        awake = self._awake.setdefault(task.task_id, asyncio.Event())
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(awake.wait(), seconds)
+            await asyncio.wait_for(self._awake[task.task_id].wait(), seconds)
 
     async def _move_some(self, task: MoveTask, source: Queue, physical: Physical, limit: int) -> int:
         settings = source.settings

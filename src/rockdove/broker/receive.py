@@ -88,7 +88,7 @@ class Receive:
                 self._try()
             elif self._queue.fifo:
                 # SQS documents that FIFO queues give no error here.
-                self._answer([])
+                self._finish()
             else:
                 self._answer(OverLimit("Too many messages in flight."))
 

@@ -14,8 +14,10 @@ from rockdove.core.message import Entry
 # Entries that a head holds at most, and keeps when it is cut. More than the widest order hint needs.
 MOST = 4096
 KEPT = 2048
-# Bytes of bodies that a head holds at most.
-MOST_BYTES = 4 * 1024 * 1024
+# Bytes of bodies that a head holds at most, keeps when it is cut, and fetches at a time: ten of the largest messages.
+MOST_BYTES = 24 * 1024 * 1024
+KEPT_BYTES = 12 * 1024 * 1024
+FETCHED_BYTES = 10 * 1024 * 1024
 # Below so many entries the next ones are fetched ahead.
 LOW = 1024
 
@@ -50,9 +52,14 @@ class Head:
     def bytes(self) -> int:
         return self._bytes
 
-    def wants_more(self, now_us: int, need: int) -> bool:
-        """Whether to fetch, because fewer than needed are left and more are visible on disk."""
-        return self.bound is not None and self._late is None and self.bound[0] <= now_us and len(self._entries) < need
+    def is_short(self, now_us: int, need: int) -> bool:
+        """Whether fewer than needed are left here, there is room for more, and more are visible on disk."""
+        return (
+            self.bound is not None
+            and self.bound[0] <= now_us
+            and len(self._entries) < need
+            and self._bytes < FETCHED_BYTES
+        )
 
     def put(self, entry: Entry) -> None:
         """An entry is new, or has moved; outside the cached part it is left to the disk."""
@@ -162,7 +169,7 @@ class Head:
         keep, size = 0, 0
         for _, id in keys[:KEPT]:
             size += len(self._entries[id].message.body)
-            if keep and size > MOST_BYTES // 2:
+            if keep and size > KEPT_BYTES:
                 break
             keep += 1
         if len(self._entries) > MOST or self._bytes > MOST_BYTES:

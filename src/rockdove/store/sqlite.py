@@ -1,6 +1,7 @@
 """The embedded store: one SQLite file, one writer thread, group commit; what is reported done is on disk."""
 
 import asyncio
+import logging
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,8 @@ from rockdove.store.janitor import Janitor
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.standard import StandardQueue
 from rockdove.store.writer import Writer
+
+log = logging.getLogger("rockdove")
 
 # Bytes of bodies that all cached heads together hold at most.
 HEADS_BYTES = 96 * 1024 * 1024
@@ -240,6 +243,7 @@ class SqliteStore:
             head.abandon()
 
     def _abandon(self, error: StoreError) -> None:
+        log.error("nothing of a batch was stored, and its requests were told so: %s", error)
         for shelf in self._shelves.values():
             shelf.abandon()
 

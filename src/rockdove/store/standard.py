@@ -12,7 +12,7 @@ from rockdove.core.ids import SEQUENCE_MASK
 from rockdove.core.message import Entry
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Want
 from rockdove.store.fair import FairQueue
-from rockdove.store.head import KEPT, LOW, START, Head
+from rockdove.store.head import FETCHED_BYTES, KEPT, LOW, START, Head
 from rockdove.store.row import decode_rows, entries, entry, extra_text
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.sql import statement
@@ -96,11 +96,11 @@ class StandardQueue(Shelf):
             return
         now = self.clock.now_us()
         head = self.head
-        if self._parked or head.wants_more(now, want.limit + want.spread - 1 if want.spread else KEPT):
+        if self._parked or head.is_short(now, want.limit + want.spread - 1 if want.spread else KEPT):
             self._park(want, done)
             return
         self._claim(want, done, now)
-        if head.wants_more(now, LOW):
+        if not head.fetching and head.is_short(now, LOW):
             self._fetch()
 
     def _park(self, want: Want, done: Done[Claimed]) -> None:
@@ -134,7 +134,7 @@ class StandardQueue(Shelf):
                 moved[old.id] = hidden_us
         if expired:
             self.remove_all(expired, lambda gone: None)
-        if not before and head.wants_more(now, 1):
+        if not before and head.is_short(now, 1):
             # All that was cached had expired, or was forgotten meanwhile; there is more on disk.
             self._park(want, done)
             return
@@ -163,17 +163,24 @@ class StandardQueue(Shelf):
 
     def _fetch(self) -> None:
         fetch = self.head.fetch()
-        arguments = (self.record.number, *fetch.start, KEPT + 1)
+        arguments = (self.record.number, *fetch.start, KEPT, FETCHED_BYTES)
 
-        def fetched(result: str | StoreError) -> None:
+        def read(db: apsw.Connection) -> tuple[int, str]:
+            rows: list[Any] = db.execute(statement.REFILL, arguments).fetchall()
+            return rows[0]  # type: ignore[no-any-return]
+
+        def fetched(result: tuple[int, str] | StoreError) -> None:
             parked, self._parked = self._parked, []
             if isinstance(result, StoreError):
                 for _, done in parked:
                     done(result)
                 return
-            rows = decode_rows(result)
-            bound = (rows[-1].t, rows[-1].id) if len(rows) > KEPT else None
-            self.head.fetched(fetch, [entry(row) for row in rows[:KEPT]], bound)
+            seen, text = result
+            rows = decode_rows(text)
+            # As many as were looked for, or fewer than were seen: there may be more, right behind the last one.
+            more = seen == KEPT or len(rows) < seen
+            bound = (rows[-1].t, rows[-1].id + 1) if more else None
+            self.head.fetched(fetch, map(entry, rows), bound)
             now = self.clock.now_us()
             for want, done in parked:
                 if self.lanes is None:
@@ -181,7 +188,7 @@ class StandardQueue(Shelf):
                 else:
                     self.lanes.claim(want, done)
 
-        self.writer.call(lambda db: db.execute(statement.REFILL, arguments).get, fetched)
+        self.writer.call(read, fetched)
 
     def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
         if self.lanes is not None:

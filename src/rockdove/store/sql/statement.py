@@ -127,12 +127,22 @@ def _chunks(sized: dict[int, str], ids: Sequence[int]) -> Iterator[tuple[str, Se
         yield sized[size], [*part, *[part[-1]] * (size - len(part))]
 
 
-# The next entries of the cached head, as one JSON document: one row crosses, however many entries there are.
+# The next entries of the cached head: how many were looked at, and as one JSON document those that fit into so many
+# bytes (at least one). One row crosses, however many entries there are. The size of a body is known without reading it.
 REFILL = """
-SELECT json_group_array(json_array(id, t, rc, first, sent, md5, body, extra)) FROM (
-  SELECT entry.id, t, rc, first, sent, md5, body, extra FROM entry JOIN body USING (id)
-  WHERE pq = ? AND (t, entry.id) >= (?, ?) ORDER BY t, entry.id LIMIT ?
-)
+WITH
+  seen AS MATERIALIZED (
+    SELECT entry.id AS id, t, rc, first, sent, octet_length(body) AS size FROM entry JOIN body USING (id)
+    WHERE pq = ?1 AND (t, entry.id) >= (?2, ?3) ORDER BY t, entry.id LIMIT ?4
+  ),
+  summed AS (SELECT *, sum(size) OVER (ORDER BY t, id) - size AS before FROM seen),
+  fitting AS (
+    SELECT id, t, rc, first, sent, md5, body, extra FROM summed JOIN body USING (id)
+    WHERE before < ?5 ORDER BY t, id
+  )
+SELECT
+  (SELECT count(*) FROM seen),
+  (SELECT json_group_array(json_array(id, t, rc, first, sent, md5, body, extra)) FROM fitting)
 """
 COLUMNS = "entry.id, t, rc, first, sent, md5, body, extra"
 SELECT_ENTRY = f"SELECT {COLUMNS} FROM entry JOIN body USING (id) WHERE entry.id = ?"
