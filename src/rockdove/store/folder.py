@@ -18,9 +18,6 @@ FORMAT = 1
 APPLICATION_ID = 0x52646F76
 PAGE_BYTES = 8192
 CACHE_KIB = 48 * 1024
-# The write-ahead log is copied back when it has so many pages: the longer it is, the more often a page that changed
-# many times is copied only once.
-LOG_PAGES = 4000
 
 
 class Folder:
@@ -92,7 +89,6 @@ class Folder:
         db.pragma("synchronous", "full")
         db.pragma("cache_size", -CACHE_KIB)
         db.pragma("temp_store", "memory")
-        db.pragma("wal_autocheckpoint", LOG_PAGES)
         if version == 0:
             self._create(db)
 

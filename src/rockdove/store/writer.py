@@ -17,6 +17,7 @@ import apsw
 import msgspec
 
 from rockdove.core.errors import StoreError
+from rockdove.store.checkpoint import Checkpoint
 from rockdove.store.sql import statement
 
 # So many in a batch are worth a commit, whatever else is coming.
@@ -155,11 +156,15 @@ class Writer:
     def _run(self) -> None:
         db = self._connect()
         db.execute(statement.INTAKE)
+        checkpoint = Checkpoint(self._connect)
+        checkpoint.start(db)
         while (work := self._inbox.get()) is not None:
             if isinstance(work, Batch):
                 self._write(db, work)
+                checkpoint.after_commit(db)
             else:
                 self._maintain(db, *work)
+        checkpoint.stop()
         db.close()
 
     def _write(self, db: apsw.Connection, batch: Batch) -> None:

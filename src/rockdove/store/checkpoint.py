@@ -1,0 +1,67 @@
+"""Copies the write-ahead log back into the database, in a thread of its own, while the writer goes on.
+
+The log can begin anew only when all of it is copied and nobody is writing. So most of it is copied here, and what came
+in meanwhile, a little, by the writer between two batches.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+import apsw
+
+# The log is copied when it has so many pages: the longer it is, the more often a page that changed many times is copied
+# only once.
+LOG_PAGES = 4000
+# Past so many pages the writer waits until all is copied: the log does not grow without bound.
+MOST_LOG_PAGES = 5 * LOG_PAGES
+
+
+class Checkpoint:
+    """`after_commit` is for the writer's thread, the rest for the owner's."""
+
+    def __init__(self, connect: Callable[[], apsw.Connection]) -> None:
+        self._connect = connect
+        self._orders: SimpleQueue[bool] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="rockdove-checkpoint", daemon=True)
+        self._pages = 0
+        self._copying = False
+        self._copied = False
+
+    def start(self, writer: apsw.Connection) -> None:
+        """Take the writer's log over from SQLite, which would copy it in the middle of a commit."""
+        writer.set_wal_hook(self._committed)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._orders.put(False)
+        self._thread.join()
+
+    def _committed(self, db: apsw.Connection, name: str, pages: int) -> int:
+        self._pages = pages
+        return apsw.SQLITE_OK
+
+    def after_commit(self, db: apsw.Connection) -> None:
+        if self._pages < LOG_PAGES:
+            return
+        if self._copied or self._pages > MOST_LOG_PAGES:
+            self._copied = False
+            _copy(db)
+            self._pages = 0
+        elif not self._copying:
+            self._copying = True
+            self._orders.put(True)
+
+    def _run(self) -> None:
+        db = self._connect()
+        while self._orders.get():
+            _copy(db)
+            self._copied, self._copying = True, False
+        db.close()
+
+
+def _copy(db: apsw.Connection) -> None:
+    # A full disk or a reader that is in the way: the writer will say so if it matters, and this is tried again.
+    with contextlib.suppress(apsw.Error):
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)").close()
