@@ -61,8 +61,8 @@ class Admin:
             if not queue.alive:
                 raise QueueDoesNotExist()
             now = self._clock.now_us()
-            await ask(partial(self._store.drop_queue, queue.record, now))
-            self._directory.remove(queue, now)
+            remove = partial(self._directory.remove, queue, now)
+            await ask(partial(self._store.drop_queue, queue.record, now), at_once=remove)
 
     async def purge(self, queue: Queue) -> None:
         """Empty a queue at once, however full: it gets new physical queues, and the old ones are dropped."""
@@ -129,8 +129,7 @@ class Admin:
     async def _put(self, queue: Queue, record: QueueRecord) -> None:
         if not queue.alive:
             raise QueueDoesNotExist()
-        await ask(partial(self._store.put_queue, record))
-        queue.update(record)
+        await ask(partial(self._store.put_queue, record), at_once=lambda: queue.update(record))
 
     def dead_letter_sources(self, queue: Queue) -> list[Queue]:
         """The queues that send their dead letters here."""

@@ -9,8 +9,13 @@ from rockdove.core.errors import Fault, ServiceUnavailable, StoreError
 T = TypeVar("T")
 
 
-async def ask(call: Callable[[Callable[[T | StoreError | Fault], None]], None]) -> T:
-    """The result of a call that tells it to a callback. Raises the fault of a failure."""
+async def ask(
+    call: Callable[[Callable[[T | StoreError | Fault], None]], None], at_once: Callable[[], None] = lambda: None
+) -> T:
+    """The result of a call that tells it to a callback. Raises the fault of a failure.
+
+    ``at_once`` is done in the very moment of success, before anybody else has a turn.
+    """
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def done(outcome: T | StoreError | Fault) -> None:
@@ -21,6 +26,7 @@ async def ask(call: Callable[[Callable[[T | StoreError | Fault], None]], None]) 
         elif isinstance(outcome, Fault):
             future.set_exception(outcome)
         else:
+            at_once()
             future.set_result(outcome)
 
     call(done)

@@ -210,7 +210,8 @@ def _check_name(name: str) -> None:
 
 def _value_size(name: str, attribute: Attribute) -> int:
     kind = _DATA_TYPE.fullmatch(attribute.data_type)
-    if kind is None or len(attribute.data_type) > limits.MAX_ATTRIBUTE_NAME_LENGTH:
+    too_long = len(attribute.data_type) > limits.MAX_ATTRIBUTE_NAME_LENGTH
+    if kind is None or too_long or _FORBIDDEN.search(attribute.data_type):
         raise InvalidParameterValue(
             f"The type of message (user) attribute '{name}' is invalid. You must use only the following supported type "
             "prefixes: Binary, Number, String."
@@ -245,7 +246,8 @@ def _system(attributes: dict[str, Attribute] | None) -> tuple[Attribute | None, 
             raise InvalidParameterValue(
                 f"Message system attribute name '{name}' is invalid. The only one that can be set is {_TRACE_HEADER}."
             )
-        if attribute.data_type != "String" or not attribute.string_value:
+        value = attribute.string_value
+        if attribute.data_type != "String" or not value or _FORBIDDEN.search(value):
             raise InvalidParameterValue(
                 f"Message system attribute '{name}' must contain a non-empty value of type 'String'."
             )

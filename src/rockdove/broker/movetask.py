@@ -27,8 +27,10 @@ RUNNING, CANCELLING = "RUNNING", "CANCELLING"
 COMPLETED, CANCELLED, FAILED = "COMPLETED", "CANCELLED", "FAILED"
 # Messages moved at a time.
 CHUNK = 100
-# For so long a message that is being moved is hidden; if the move fails, it is there again afterwards.
-HIDDEN_US = 30 * SECOND_US
+# For so long a message that is being moved is hidden; if the service is killed meanwhile, it is there again afterwards.
+HIDDEN_US = 10 * SECOND_US
+# Seconds between two looks for messages that a killed service had hidden.
+LOOK_AGAIN_S = 0.5
 
 
 class MoveTasks:
@@ -42,21 +44,25 @@ class MoveTasks:
         self._running: dict[str, asyncio.Task[None]] = {}
         # Set to end a pause.
         self._awake: dict[str, asyncio.Event] = {}
+        self._closing = False
+        # Until then, messages may be hidden that a task was moving when the service was killed.
+        self._hidden_until_us = 0
         # One start at a time: two at once for one source must not both find that none is active.
         self._starting = asyncio.Lock()
 
     def load(self, tasks: list[MoveTask]) -> None:
         self._tasks = {task.task_id: task for task in tasks}
+        self._hidden_until_us = self._clock.now_us() + HIDDEN_US
         for task in tasks:
             if task.status in (RUNNING, CANCELLING):
                 self._run(task)
 
     async def close(self) -> None:
-        """Stop working; what is unfinished goes on after the restart."""
-        running = list(self._running.values())
-        for work in running:
-            work.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        """Stop working after what is being moved just now; the rest goes on after the restart."""
+        self._closing = True
+        for awake in self._awake.values():
+            awake.set()
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def start(self, account: str, source_arn: str, destination_arn: str | None, rate: int | None) -> str:
         async with self._starting:
@@ -157,24 +163,36 @@ class MoveTasks:
     async def _work(self, task: MoveTask) -> None:
         try:
             await self._move_all(task)
-            task.status = CANCELLED if task.status == CANCELLING else COMPLETED
+            if task.status == CANCELLING:
+                task.status = CANCELLED
+            elif not self._closing:
+                task.status = COMPLETED
         except Fault as fault:
             task.status, task.failure = FAILED, fault.message
         await self._put(task)
 
     async def _move_all(self, task: MoveTask) -> None:
         chunk = min(CHUNK, task.max_per_second) if task.max_per_second else CHUNK
-        while task.status == RUNNING:
+        while task.status == RUNNING and not self._closing:
             source = self._queue(task.source_arn, "source")
             number = 0
             for physical in source.physical:
                 number += await self._move_some(task, source, physical, chunk)
             if not number:
-                return
+                if not await self._are_some_hidden(source):
+                    return
+                await self._pause(task, LOOK_AGAIN_S)
+                continue
             task.moved += number
             await self._put(task)
             if task.max_per_second:
                 await self._pause(task, number / task.max_per_second)
+
+    async def _are_some_hidden(self, source: Queue) -> bool:
+        if self._clock.now_us() >= self._hidden_until_us:
+            return False
+        counts: Counts = await ask(partial(self._broker.count, source))
+        return counts.in_flight > 0
 
     async def _pause(self, task: MoveTask, seconds: float) -> None:
         """Keep to the task's rate; a cancelled task does not wait."""

@@ -147,6 +147,14 @@ class UnsupportedOperation(Fault):
     code = "AWS.SimpleQueueService.UnsupportedOperation"
 
 
+class AccessDenied(Fault):
+    """The caller may not do that."""
+
+    shape = "AccessDeniedException"
+    code = "AccessDenied"
+    status = 403
+
+
 class ResourceNotFound(Fault):
     """A queue or task named by a move task does not exist."""
 

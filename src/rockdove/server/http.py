@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import httptools
 
-from rockdove.core.errors import Fault, InternalFailure, RequestTooLarge
+from rockdove.core.errors import AccessDenied, Fault, InternalFailure, RequestTooLarge
 from rockdove.server.call import Waiting
 from rockdove.wire import awsjson, query
 from rockdove.wire.operation import Operation
@@ -37,6 +37,10 @@ _REASONS = {
     500: b"Internal Server Error",
     503: b"Service Unavailable",
 }
+
+
+# Headers that browsers add to what a page asks for, as they spell them on the wire.
+_FROM_PAGES = frozenset((b"Origin", b"origin", b"Sec-Fetch-Site", b"sec-fetch-site"))
 
 
 class Site(Protocol):
@@ -87,6 +91,7 @@ class Connection(asyncio.Protocol):
         self._busy = False
         self._ahead: deque[Callable[[], None]] = deque()
         self._paused = False
+        self._congested = False
         self._closing = False
         # What still comes in is not read any more.
         self._deaf = False
@@ -109,6 +114,19 @@ class Connection(asyncio.Protocol):
         if self.waiting is not None:
             self.waiting.cancel()
             self.waiting = None
+
+    def pause_writing(self) -> None:
+        """The client does not read its answers: it gets no more of them until it does."""
+        self._congested = True
+
+    def resume_writing(self) -> None:
+        self._congested = False
+        self._serve_next()
+
+    def eof_received(self) -> bool:
+        """The client sends no more. If it may still read, it gets its answer; who waits for a message has gone."""
+        self._keep_alive = False
+        return self._busy and self.waiting is None
 
     def data_received(self, data: bytes) -> None:
         if self._closing or self._deaf:
@@ -177,7 +195,7 @@ class Connection(asyncio.Protocol):
         if keep_alive and self._parser.get_http_version() == "1.0":
             # Such a client would have to be told; to hang up is what it can surely understand.
             keep_alive = False
-        if not self._busy:
+        if not (self._busy or self._congested):
             self._serve(method, url, headers, body, keep_alive)
         else:
             self._put_aside(method, url, headers.copy(), body, keep_alive)
@@ -198,6 +216,8 @@ class Connection(asyncio.Protocol):
         self._keep_alive = keep_alive
         self._served_headers = headers
         try:
+            if not _FROM_PAGES.isdisjoint(headers):
+                self._check_origin(_lower(headers))
             target = headers.get(b"X-Amz-Target") or _lower(headers).get(b"x-amz-target")
             if target is not None and method == b"POST":
                 self._json = True
@@ -216,6 +236,14 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             self._site.defect(error)
             self.fail(InternalFailure())
+
+    def _check_origin(self, headers: dict[bytes, bytes]) -> None:
+        """A page that a browser got from elsewhere must not command a service on its user's machine."""
+        origin, host = headers.get(b"origin"), headers.get(b"host", b"")
+        foreign = origin is not None and origin.partition(b"://")[2].lower() != host.lower()
+        if foreign or headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
+            self._json = b"x-amz-target" in headers
+            raise AccessDenied("Requests from web pages of another origin are refused.")
 
     def _is_page(self, method: bytes, url: bytes) -> bool:
         if method not in (b"GET", b"POST", b"HEAD"):
@@ -317,7 +345,7 @@ class Connection(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self._serve_next)
 
     def _serve_next(self) -> None:
-        if self._busy or not self._ahead:
+        if self._busy or self._congested or not self._ahead:
             return
         serve = self._ahead.popleft()
         if self._paused and self._transport is not None and len(self._ahead) < MAX_AHEAD // 2:

@@ -1,7 +1,10 @@
 """HTTP itself, as clients really speak it and as they should not: every request is answered, and nothing hangs."""
 
 import json
+import socket
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
 from urllib.parse import urlencode
@@ -400,3 +403,58 @@ def test_who_does_not_read_keeps_nobody_waiting(service: RunningService, web: We
         _alive(service)
     assert [len(wire.read().json["Messages"][0]["Body"]) for _ in range(30)] == [1_000_000] * 30
     wire.close()
+
+
+ELSEWHERE = [{"Origin": "http://elsewhere.example"}, {"origin": "null"}, {"Sec-Fetch-Site": "cross-site"}]
+
+
+@pytest.mark.parametrize("headers", ELSEWHERE)
+def test_a_web_page_of_another_origin_is_refused(service: RunningService, headers: dict[str, str]) -> None:
+    for body, more in (("Action=ListQueues", {}), ("{}", {"X-Amz-Target": "AmazonSQS.ListQueues"})):
+        request = urllib.request.Request(service.endpoint, body.encode(), {**headers, **more})
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(request, timeout=10)
+        assert caught.value.code == 403
+        assert b"AccessDenied" in caught.value.read()
+
+
+def test_a_page_of_its_own_is_not(service: RunningService) -> None:
+    headers = {"Origin": service.endpoint, "Sec-Fetch-Site": "same-origin"}
+    request = urllib.request.Request(service.endpoint, b"Action=ListQueues", headers)
+    assert urllib.request.urlopen(request, timeout=10).status == 200
+
+
+def test_who_says_that_it_sends_no_more_still_gets_its_answer(service: RunningService) -> None:
+    host, port = service.endpoint.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as client:
+        body = b"Action=CreateQueue&QueueName=half-closed"
+        client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        client.shutdown(socket.SHUT_WR)
+        answer = b""
+        while data := client.recv(65536):
+            answer += data
+    assert answer.startswith(b"HTTP/1.1 200")
+
+
+def test_who_does_not_read_its_answers_gets_no_more_of_them(
+    service: RunningService, web: Web, new_name: NewName
+) -> None:
+    """Answers that nobody takes must not pile up in memory."""
+    sqs = service.client("json")
+    url = sqs.create_queue(QueueName=new_name())["QueueUrl"]
+    for _ in range(8):
+        sqs.send_message(QueueUrl=url, MessageBody="x" * 1_000_000)
+    body = json.dumps({"QueueUrl": url, "MaxNumberOfMessages": 8}).encode()
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: Rockdove.Peek\r\nContent-Length: %d\r\n\r\n" % len(body)
+    host, port = service.endpoint.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        client.sendall((head + body) * 12)
+        time.sleep(0.5)
+        assert service._service is not None
+        (connection,) = [each for each in service._service.connections if each._congested]
+        assert connection._transport is not None
+        assert connection._transport.get_write_buffer_size() < 20_000_000
+        received = 0
+        while received < 12 * 8_000_000:
+            received += len(client.recv(1 << 20))
