@@ -1,1 +1,1 @@
-"""."""
+"""The queue operations: logical queues over physical ones."""

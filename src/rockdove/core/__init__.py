@@ -1,1 +1,1 @@
-"""."""
+"""Messages, queues, ids, limits and errors: pure, no I/O."""

@@ -1,1 +1,1 @@
-"""."""
+"""The HTTP front, and the service put together."""

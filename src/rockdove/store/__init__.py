@@ -1,1 +1,1 @@
-"""."""
+"""Stores: where messages and queues are kept."""
