@@ -242,6 +242,8 @@ class Broker:
                 else:
                     queue.wake(1)
             else:
+                # It may have become visible while nobody could be given it.
+                queue.wake(1)
                 physical.find(receipt.id, found)
 
         def found(entry: Entry | StoreError | None) -> None:

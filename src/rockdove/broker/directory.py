@@ -43,7 +43,8 @@ class Directory:
     def remove(self, queue: Queue, now_us: int) -> None:
         self._queues.pop(queue.key, None)
         self._by_url = {url: known for url, known in self._by_url.items() if known is not queue}
-        self._deleted[queue.key] = now_us
+        recent = {key: at for key, at in self._deleted.items() if self.rests(at, now_us)}
+        self._deleted = {**recent, queue.key: now_us}
         queue.close()
 
     def get(self, account: str, name: str) -> Queue | None:

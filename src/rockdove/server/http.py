@@ -271,7 +271,7 @@ class Connection(asyncio.Protocol):
             port = _first(headers.get(b"x-forwarded-port"))
             if port is not None and host is not None and b":" not in host.rpartition(b"]")[2]:
                 host = host if port in (b"80", b"443") else host + b":" + port
-        if host is None:
+        if not host:
             name = ("127.0.0.1", 0) if transport is None else transport.get_extra_info("sockname")
             host = f"{name[0]}:{name[1]}".encode()
         return (scheme + b"://" + host).decode("latin-1")

@@ -7,7 +7,7 @@ import apsw
 
 from rockdove.core.message import Entry
 from rockdove.store.base import Appended, Claimed, Done, Draft, Want
-from rockdove.store.grouped import GroupedQueue, group_of
+from rockdove.store.grouped import GroupedQueue
 from rockdove.store.row import entries
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.sql import statement
@@ -17,9 +17,7 @@ MOST_PROBES = 64
 # Window of a claim without any order.
 NO_ORDER_WINDOW = 2048
 
-_FIRST = (
-    f"SELECT {statement.COLUMNS} FROM entry JOIN body USING (id) WHERE pq = ? AND t <= ? ORDER BY t, entry.id LIMIT ?"
-)
+_FIRST = "SELECT id, grp FROM entry WHERE pq = ? AND t <= ? ORDER BY t, id LIMIT ?"
 _OF_GROUP = (
     f"SELECT {statement.COLUMNS} FROM entry JOIN body USING (id) "
     "WHERE pq = ? AND grp = ? AND t <= ? ORDER BY t, entry.id LIMIT ?"
@@ -92,7 +90,9 @@ class FairQueue(GroupedQueue):
         while not claimed.entries:
             before = len(taken)
             for row in self._candidates(db, want, noisy, now_us):
-                if row.id in taken or len(claimed.entries) == want.limit:
+                if len(claimed.entries) == want.limit:
+                    break
+                if row.id in taken:
                     continue
                 taken.add(row.id)
                 if row.message.sent_us < want.sent_after_us:
@@ -108,18 +108,20 @@ class FairQueue(GroupedQueue):
         return claimed, changes
 
     def _candidates(self, db: apsw.Connection, want: Want, noisy: Collection[str], now_us: int) -> Iterator[Entry]:
-        """Visible entries in the order in which to give them. Fetched before any is changed."""
+        """Visible entries in the order in which to give them; each is read only when it is asked for."""
         window = want.limit + want.spread - 1 if want.spread else NO_ORDER_WINDOW
-        first = entries(db.execute(_FIRST, (self.record.number, now_us, window)))
+        first: list[Any] = db.execute(_FIRST, (self.record.number, now_us, window)).fetchall()
+        order = [id for id, _ in first]
         if noisy:
             yield from self._quiet(db, want.limit, noisy, now_us)
-            yield from (row for row in first if group_of(row) not in noisy)
-            if want.spare:
-                return
+            order = [id for id, group in first if (group or "") not in noisy]
+            if not want.spare:
+                order += [id for id, group in first if (group or "") in noisy]
         elif len(first) > want.limit:
-            chosen = sorted(self.rng.sample(range(len(first)), want.limit))
-            yield from [first[at] for at in chosen]
-        yield from first
+            chosen = set(self.rng.sample(range(len(order)), want.limit))
+            order = [id for at, id in enumerate(order) if at in chosen] + order
+        for id in order:
+            yield from entries(db.execute(statement.SELECT_ENTRY, (id,)))
 
     def _quiet(self, db: apsw.Connection, limit: int, noisy: Collection[str], now_us: int) -> list[Entry]:
         """Visible entries of groups that are not noisy, one group after another from where the last search ended."""

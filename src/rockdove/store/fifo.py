@@ -100,7 +100,7 @@ class FifoQueue(GroupedQueue):
         if any(row.receive_count and row.visible_us > now_us for row in standing):
             return self._wait(db, visible)
         changes: list[Change] = []
-        room = max(want.limit - len(claimed.entries), LOOK_AHEAD)
+        room = want.limit - len(claimed.entries)
         while rows := entries(db.execute(_WAITING, (self.record.number, group, WAITING_US, room))) + standing:
             rows.sort(key=lambda row: row.id)
             taken, given = self._claim_rows(db, rows, want, now_us, claimed)
@@ -110,7 +110,7 @@ class FifoQueue(GroupedQueue):
                 changes += self._wait(db, untouched) if given else self._delay(db, untouched)
                 break
             # All of them were expired: what comes next?
-            standing = []
+            standing, room = [], LOOK_AHEAD
         return changes + self._settle(db, group, now_us)
 
     def _claim_rows(

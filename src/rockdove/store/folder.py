@@ -59,12 +59,18 @@ class Folder:
     def connect(self) -> apsw.Connection:
         """Open the database, create it if it is new, and refuse what this program cannot read."""
         try:
+            # The log beside it gets the same mode.
+            os.close(os.open(self.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             db = apsw.Connection(str(self.database))
             db.set_busy_timeout(5000)
             self._prepare(db)
         except apsw.NotADBError:
             raise DataFolderError(
                 f"{self.database} is not a Rockdove database; move it away, or choose another folder with --data"
+            ) from None
+        except OSError as error:
+            raise DataFolderError(
+                f"cannot open {self.database}: {error.strerror}; choose another folder with --data"
             ) from None
         except (apsw.CorruptError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.ReadOnlyError) as error:
             raise DataFolderError(

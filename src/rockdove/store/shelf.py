@@ -53,7 +53,7 @@ class Shelf:
         # True once the queue was deleted or purged: whoever still has this shelf gets nothing out of it or into it.
         self.dropped = False
         # When the newest message was sent, to know one that is older than those before it.
-        self._newest_us = 0
+        self.newest_us = 0
         self._next = next_sequence
         self._reserved = next_sequence
 
@@ -81,10 +81,13 @@ class Shelf:
             return message.extra.message_id
         return f"{self.record.prefix}{id & ids.SEQUENCE_MASK:010x}"
 
-    def change(self, call: Callable[[apsw.Connection], tuple[R, list[Change]]], done: Done[R]) -> None:
+    def change(
+        self, call: Callable[[apsw.Connection], tuple[R, list[Change]]], done: Done[R], pinned: Sequence[int] = ()
+    ) -> None:
         """Run a call in the transaction; once it has landed, take its changes over and tell its result."""
 
         def landed(outcome: tuple[R, list[Change]] | StoreError) -> None:
+            self.unpin(pinned)
             if isinstance(outcome, StoreError):
                 done(outcome)
             else:
@@ -132,9 +135,9 @@ class Shelf:
 
     def is_late(self, message: Message) -> bool:
         """Whether a message is older than one that came before it: moved here, or sent by a clock that was set back."""
-        late = message.sent_us < self._newest_us
+        late = message.sent_us < self.newest_us
         if not late:
-            self._newest_us = message.sent_us
+            self.newest_us = message.sent_us
         return late
 
     def expired_ids(self, db: apsw.Connection, sent_after_us: int) -> list[int]:
@@ -164,6 +167,12 @@ class Shelf:
 
     def land(self, changes: list[Change]) -> None:
         raise NotImplementedError
+
+    def pin(self, ids: Sequence[int]) -> None:
+        """A call is on its way to the disk for these: decide nothing about them in memory until it has landed."""
+
+    def unpin(self, ids: Sequence[int]) -> None:
+        """It has landed."""
 
     def abandon(self) -> None:
         """A transaction failed: what is remembered in memory may not be what is on disk."""

@@ -46,6 +46,7 @@ class SqliteStore:
         self._known: dict[int, tuple[bool, int]] = {}
         self._counted: dict[int, list[tuple[Any, ...]]] = {}
         self._held: dict[int, list[tuple[int, str, int]]] = {}
+        self._newest: dict[int, int] = {}
         self._numbers: set[int] = set()
         self._shares: dict[str, Shares] = {}
         self._janitor = Janitor(self, loop)
@@ -99,6 +100,9 @@ class SqliteStore:
             )
             rows += db.execute(waiting, (_delay_us(queue), number, WAITING_US)).fetchall()
         self._counted[number] = rows
+        low = ids.entry_id(number, 0)
+        newest = "SELECT sent FROM entry WHERE id BETWEEN ? AND ? AND NOT late ORDER BY id DESC LIMIT 1"
+        self._newest[number] = db.execute(newest, (low, low | ids.SEQUENCE_MASK)).get or 0
         if self._known[number][0]:
             held = "SELECT id, grp, t FROM entry WHERE pq = ? AND t > ? AND t < ? AND rc > 0 AND grp > ''"
             found: Any = db.execute(held, (number, now, WAITING_US)).fetchall()
@@ -123,6 +127,7 @@ class SqliteStore:
             if shelf.lanes is not None:
                 shelf.lanes.hold(self._held.pop(record.number, []))
         shelf.recount(counted)
+        shelf.newest_us = self._newest.pop(record.number, 0)
         return shelf
 
     def shares(self, queue: str) -> Shares:
@@ -221,8 +226,13 @@ class SqliteStore:
             appended, into = target.append_in(db, [by_id[id] for id in removed], first, now)
             return appended, out, into
 
+        source.pin(ids)
+
         def landed(result: tuple[list[Appended], list[Change], list[Change]] | StoreError) -> None:
+            source.unpin(ids)
             if isinstance(result, StoreError):
+                # They are where they were; what was taken out of the head is read again.
+                source.abandon()
                 done(result)
                 return
             appended, out, into = result

@@ -1,5 +1,6 @@
 """A standard physical queue of the embedded store: claims are decided on the cached head, and written behind."""
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -8,7 +9,7 @@ import apsw
 
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import StoreError
-from rockdove.core.ids import SEQUENCE_MASK
+from rockdove.core.ids import SEQUENCE_MASK, entry_id
 from rockdove.core.message import Entry
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Want
 from rockdove.store.fair import FairQueue
@@ -18,6 +19,9 @@ from rockdove.store.shelf import Change, Shelf
 from rockdove.store.sql import statement
 from rockdove.store.sql.statement import APPEND, MOVE
 from rockdove.store.writer import Batch
+
+# Entries that become grouped at a time.
+ADOPT_AT_ONCE = 1_000
 
 
 class StandardQueue(Shelf):
@@ -29,8 +33,13 @@ class StandardQueue(Shelf):
     def open(self, empty: bool, grouped: bool) -> None:
         self.head = Head(None if empty else START)
         self._parked: list[tuple[Want, Done[Claimed]]] = []
+        # Entries that calls on their way to the disk work on, and how many: no claim may be decided on them meanwhile.
+        self._pinned: Counter[int] = Counter()
+        # Entries that are being removed: nothing brings them back.
+        self._leaving: Counter[int] = Counter()
         if grouped:
             self.lanes = FairQueue(self)
+            self._adopt(entry_id(self.record.number, 0))
 
     def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
         if self.dropped:
@@ -78,6 +87,23 @@ class StandardQueue(Shelf):
                     self._become_fair()
                     return
 
+    def _adopt(self, first_id: int) -> None:
+        """Give entries from before the first group the empty group, some at a time: fairness counts by groups."""
+        last_id = entry_id(self.record.number, SEQUENCE_MASK)
+
+        def call(db: apsw.Connection) -> int | None:
+            sql = "SELECT max(id) FROM (SELECT id FROM entry WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?)"
+            end = db.execute(sql, (first_id, last_id, ADOPT_AT_ONCE)).get
+            if end is not None:
+                db.execute("UPDATE entry SET grp = '' WHERE id BETWEEN ? AND ? AND grp IS NULL", (first_id, end))
+            return end  # type: ignore[no-any-return]
+
+        def adopted(end: int | StoreError | None) -> None:
+            if isinstance(end, int) and not self.dropped:
+                self._adopt(end + 1)
+
+        self.writer.call(call, adopted)
+
     def _become_fair(self) -> None:
         number = self.record.number
         self.writer.call(
@@ -85,6 +111,7 @@ class StandardQueue(Shelf):
             lambda result: None,
         )
         self.lanes = FairQueue(self)
+        self._adopt(entry_id(number, 0))
         self.head.abandon()
         parked, self._parked = self._parked, []
         for want, done in parked:
@@ -180,7 +207,8 @@ class StandardQueue(Shelf):
             # As many as were looked for, or fewer than were seen: there may be more, right behind the last one.
             more = seen == KEPT or len(rows) < seen
             bound = (rows[-1].t, rows[-1].id + 1) if more else None
-            self.head.fetched(fetch, map(entry, rows), bound)
+            free = (row for row in rows if row.id not in self._pinned and row.id not in self._leaving)
+            self.head.fetched(fetch, map(entry, free), bound)
             now = self.clock.now_us()
             for want, done in parked:
                 if self.lanes is None:
@@ -198,13 +226,15 @@ class StandardQueue(Shelf):
 
         def call(db: apsw.Connection) -> tuple[bool, list[Change]]:
             for old in entries(db.execute(statement.SELECT_ENTRY, (id,))):
-                if old.receive_count and old.visible_us > now:
-                    new = Entry(id, visible_us, old.message, old.receive_count, old.first_received_us)
-                    db.execute("UPDATE entry SET t = ? WHERE id = ?", (visible_us, id))
-                    return True, [Change(id, (old.visible_us, True), (visible_us, True), new)]
+                if not old.receive_count or old.visible_us <= now:
+                    return False, [Change(id, None, None, old)]
+                new = Entry(id, visible_us, old.message, old.receive_count, old.first_received_us)
+                db.execute("UPDATE entry SET t = ? WHERE id = ?", (visible_us, id))
+                return True, [Change(id, (old.visible_us, True), (visible_us, True), new)]
             return False, []
 
-        self.change(call, done)
+        self.pin((id,))
+        self.change(call, done, (id,))
 
     def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
         if self.lanes is not None:
@@ -219,10 +249,12 @@ class StandardQueue(Shelf):
         batch = self.writer.batch
         for id in removed:
             self.head.discard(id)
+        self._leaving.update(removed)
         batch.removed += removed
         self.writer.wait(partial(self._removed, batch, removed, done))
 
     def _removed(self, batch: Batch, removed: Sequence[int], done: Done[int], failed: StoreError | None) -> None:
+        _uncount(self._leaving, removed)
         if failed is not None:
             done(failed)
             return
@@ -254,9 +286,22 @@ class StandardQueue(Shelf):
                 )
                 if db.changes():
                     changes.append(Change(new.id, (new.visible_us, True), (now, rc > 0), back))
+                else:
+                    found = entries(db.execute(statement.SELECT_ENTRY, (new.id,)))
+                    changes += [Change(new.id, None, None, as_it_is) for as_it_is in found]
             return None, changes
 
-        self.change(call, done)
+        given_back = [new.id for new in claimed]
+        self.pin(given_back)
+        self.change(call, done, given_back)
+
+    def pin(self, ids: Sequence[int]) -> None:
+        self._pinned.update(ids)
+        for id in ids:
+            self.head.discard(id)
+
+    def unpin(self, ids: Sequence[int]) -> None:
+        _uncount(self._pinned, ids)
 
     def count(self, done: Done[Counts]) -> None:
         now = self.clock.now_us()
@@ -326,10 +371,10 @@ class StandardQueue(Shelf):
             return
         self.count_changes(changes)
         for change in changes:
-            if change.entry is not None:
-                self.head.put(change.entry)
-            else:
+            if change.entry is None:
                 self.head.discard(change.id)
+            elif change.id not in self._pinned and change.id not in self._leaving:
+                self.head.put(change.entry)
 
     def drop(self) -> None:
         super().drop()
@@ -340,3 +385,10 @@ class StandardQueue(Shelf):
     def abandon(self) -> None:
         super().abandon()
         self.head.abandon()
+
+
+def _uncount(counter: Counter[int], ids: Sequence[int]) -> None:
+    for id in ids:
+        counter[id] -= 1
+        if counter[id] <= 0:
+            del counter[id]
