@@ -152,5 +152,6 @@ def test_many_expire_in_one_sweep(service: RunningService, make_json: QueueMaker
     queue = make_json(MessageRetentionPeriod="60")
     queue.send_all(*map(str, range(1500)))
     service.advance(61)
-    assert service.sweep() >= 1500
+    # The service sweeps by itself, too, and may have been quicker: what counts is that one sweep leaves nothing.
+    service.sweep()
     assert queue.counts() == (0, 0, 0)
