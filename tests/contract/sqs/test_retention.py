@@ -36,7 +36,8 @@ def test_a_receive_never_gives_an_expired_message(service: RunningService, brief
 def test_the_sweep_removes_visible_messages(service: RunningService, brief: SqsQueue) -> None:
     brief.send_all("1", "2", "3")
     service.advance(61)
-    assert service.sweep() >= 3
+    # Or the service's own round was quicker.
+    service.sweep()
     assert brief.counts() == (0, 0, 0)
 
 
