@@ -163,6 +163,10 @@ class Physical(Protocol):
 class Store(Protocol):
     """Physical queues, and records of logical queues and move tasks."""
 
+    @property
+    def trouble(self) -> str | None:
+        """Why changes fail at the moment, in words for the operator; None: the last one that was tried has landed."""
+
     def open(self) -> Snapshot:
         """Take the store into use. Raises `DataFolderError` with a line that says what to do."""
 

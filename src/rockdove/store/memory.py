@@ -105,6 +105,9 @@ def _gone() -> StoreError:
 class MemoryStore:
     """See `rockdove.store.base.Store`. Closed and opened again, the same object still has everything."""
 
+    # Memory has no faults that a program survives.
+    trouble: str | None = None
+
     def __init__(self, clock: Clock, rng: Random) -> None:
         self._clock = clock
         self._rng = rng

@@ -1,7 +1,6 @@
 """The embedded store: one SQLite file, one writer thread, group commit; what is reported done is on disk."""
 
 import asyncio
-import logging
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,8 +23,6 @@ from rockdove.store.janitor import Janitor
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.standard import StandardQueue
 from rockdove.store.writer import Writer
-
-log = logging.getLogger("rockdove")
 
 # Bytes of bodies that all cached heads together hold at most.
 HEADS_BYTES = 96 * 1024 * 1024
@@ -252,8 +249,11 @@ class SqliteStore:
             over -= head.bytes
             head.abandon()
 
-    def _abandon(self, error: StoreError) -> None:
-        log.error("nothing of a batch was stored, and its requests were told so: %s", error)
+    @property
+    def trouble(self) -> str | None:
+        return self.writer.trouble
+
+    def _abandon(self) -> None:
         for shelf in self._shelves.values():
             shelf.abandon()
 

@@ -7,6 +7,7 @@ has), commits, and the loop then tells everybody who waits.
 
 import asyncio
 import contextlib
+import logging
 import threading
 from collections.abc import Callable
 from itertools import repeat
@@ -19,6 +20,8 @@ import msgspec
 from rockdove.core.errors import StoreError
 from rockdove.store.checkpoint import Checkpoint
 from rockdove.store.sql import statement
+
+log = logging.getLogger("rockdove")
 
 # So many in a batch are worth a commit, whatever else is coming.
 ENOUGH = 64
@@ -75,9 +78,12 @@ class Writer:
         self.batch = Batch()
         # How many batches have landed: who wants to know whether anything was written compares.
         self.commits = 0
+        # Why the last batch failed; None: it has landed.
+        self.trouble: str | None = None
         # Called now and then, between two batches.
         self.on_rest: Callable[[], None] = lambda: None
-        self.on_failure: Callable[[StoreError], None] = lambda error: None
+        # Called when nothing of a batch was stored, before those who wait for it are told.
+        self.on_failure: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         self._thread.start()
@@ -134,7 +140,10 @@ class Writer:
             self.on_rest()
         failed = batch.failed
         if failed is not None:
-            self.on_failure(failed)
+            self._fail(failed)
+        elif self.trouble is not None:
+            self.trouble = None
+            log.warning("the store takes changes again")
         for landed in batch.waiting:
             try:
                 landed(failed)
@@ -148,6 +157,13 @@ class Writer:
 
         if (self.batch.waiting or self.batch.calls) and not self._scheduled:
             self._gather()
+
+    def _fail(self, failed: StoreError) -> None:
+        # Told once: while the disk is full, every request would write a line otherwise.
+        if self.trouble is None:
+            log.error("the store fails, and requests are told so: %s", failed)
+        self.trouble = str(failed)
+        self.on_failure()
 
     def _complain(self, error: Exception) -> None:
         """One listener's defect is not the others'."""

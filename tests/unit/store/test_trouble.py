@@ -1,0 +1,52 @@
+"""What the embedded store says of itself while changes fail, and after."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from rockdove.core.errors import StoreError
+from rockdove.store.sqlite import SqliteStore
+from tests.support.store import Bench
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench("sqlite", tmp_path)
+    yield bench
+    bench.close()
+
+
+def fail(bench: Bench) -> None:
+    """One batch that the disk refuses."""
+
+    def refuse(db: apsw.Connection) -> None:
+        raise apsw.FullError("database or disk is full")
+
+    assert isinstance(bench.store, SqliteStore)
+    with pytest.raises(StoreError, match="full"):
+        bench.do(bench.store.writer.call, refuse)
+
+
+def test_a_failed_batch_is_trouble_until_one_lands(bench: Bench) -> None:
+    queue = bench.queue()
+    assert bench.store.trouble is None
+    fail(bench)
+    assert bench.store.trouble is not None
+    assert "disk is full" in bench.store.trouble
+    queue.send("a")
+    assert bench.store.trouble is None
+
+
+def test_trouble_is_logged_when_it_begins_and_when_it_ends(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    queue = bench.queue()
+    with caplog.at_level(logging.INFO, "rockdove"):
+        for _ in range(3):
+            fail(bench)
+        queue.send("a", "b")
+        queue.send("c")
+    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+    assert "disk is full" in caplog.text
+    assert "again" in caplog.text
