@@ -24,6 +24,7 @@ from rockdove.core.receipt import Receipts
 from rockdove.server.http import Connection
 from rockdove.server.messages import Messages
 from rockdove.server.queues import Queues
+from rockdove.server.reader import Reader
 from rockdove.store.base import Store
 from rockdove.store.memory import MemoryStore
 from rockdove.store.sqlite import SqliteStore
@@ -62,7 +63,7 @@ class Service:
     def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
         self.settings = settings
         self.trust_proxy = settings.trust_proxy
-        self.connections: set[Connection] = set()
+        self.connections: set[Reader] = set()
         self.clock = clock or SystemClock()
         self.store = self._make_store()
         self._server: asyncio.Server | None = None

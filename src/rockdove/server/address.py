@@ -1,0 +1,42 @@
+"""Where a request is meant to go: the path in its target, and the service's address as its client sees it."""
+
+import asyncio
+from urllib.parse import unquote
+
+
+def lower(headers: dict[bytes, bytes]) -> dict[bytes, bytes]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def origin_form(url: bytes) -> bytes:
+    """A request's target without the scheme and host that clients of proxies put before it."""
+    if url.startswith(b"/"):
+        return url
+    _, _, rest = url.partition(b"://")
+    slash, query = rest.find(b"/"), rest.find(b"?")
+    return b"/" + rest[query:] if query != -1 and not -1 < slash < query else rest[slash:] if slash != -1 else b"/"
+
+
+def decoded(path: bytes) -> str:
+    return unquote(path.decode("latin-1"), encoding="utf-8", errors="replace")
+
+
+def base_url(headers: dict[bytes, bytes], transport: asyncio.Transport | None, trust_proxy: bool) -> str:
+    """``scheme://host``; the names of the headers are in lower case."""
+    scheme = b"http" if transport is None or transport.get_extra_info("sslcontext") is None else b"https"
+    host = headers.get(b"host")
+    if trust_proxy:
+        scheme = _first(headers.get(b"x-forwarded-proto")) or scheme
+        host = _first(headers.get(b"x-forwarded-host")) or host
+        port = _first(headers.get(b"x-forwarded-port"))
+        if port is not None and host is not None and b":" not in host.rpartition(b"]")[2]:
+            host = host if port in (b"80", b"443") else host + b":" + port
+    if not host:
+        name = ("127.0.0.1", 0) if transport is None else transport.get_extra_info("sockname")
+        host = f"{name[0]}:{name[1]}".encode()
+    return (scheme + b"://" + host).decode("latin-1")
+
+
+def _first(value: bytes | None) -> bytes | None:
+    """The first of several values that proxies have added: the one nearest to the client."""
+    return value.split(b",")[0].strip() or None if value is not None else None
