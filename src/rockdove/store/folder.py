@@ -32,8 +32,11 @@ class Folder:
         return self.path / DATABASE
 
     def take(self) -> None:
+        new = [path for path in (self.path.absolute(), *self.path.absolute().parents) if not path.exists()]
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for path in new:
+                _sync_folder(path.parent)
             lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise DataFolderError(
@@ -105,13 +108,13 @@ class Folder:
             db.execute("INSERT INTO meta VALUES ('secret', ?)", (secrets.token_bytes(32),))
             db.pragma("application_id", APPLICATION_ID)
             db.pragma("user_version", FORMAT)
-        self._sync_folder()
+        _sync_folder(self.path)
 
-    def _sync_folder(self) -> None:
-        """A new file survives a power cut only once its folder is on disk, too."""
-        for path in (self.path, self.path.parent):
-            fd = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+
+def _sync_folder(path: Path) -> None:
+    """A new file, or folder, survives a power cut only once the folder that it is in is on disk, too."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
