@@ -147,6 +147,51 @@ class UnsupportedOperation(Fault):
     code = "AWS.SimpleQueueService.UnsupportedOperation"
 
 
+class MissingAuthenticationToken(Fault):
+    """A request without any signature."""
+
+    shape = "MissingAuthenticationTokenException"
+    code = "MissingAuthenticationToken"
+    status = 403
+    text = "Request is missing Authentication Token"
+
+
+class IncompleteSignature(Fault):
+    """A signature that lacks a part, or has one that cannot be read."""
+
+    shape = "IncompleteSignatureException"
+    code = "IncompleteSignature"
+
+
+class InvalidClientTokenId(Fault):
+    """An access key that this service does not know, or of a disabled account; or a session token."""
+
+    shape = "UnrecognizedClientException"
+    code = "InvalidClientTokenId"
+    status = 403
+    text = "The security token included in the request is invalid."
+
+
+class SignatureDoesNotMatch(Fault):
+    """A signature by another secret, of another request, or of another time."""
+
+    shape = "InvalidSignatureException"
+    code = "SignatureDoesNotMatch"
+    status = 403
+    text = (
+        "The request signature we calculated does not match the signature you provided. "
+        "Check your secret access key and signing method."
+    )
+
+
+class RequestThrottled(Fault):
+    """Too many bad signatures from one address."""
+
+    shape = "RequestThrottled"
+    code = "RequestThrottled"
+    status = 403
+
+
 class AccessDenied(Fault):
     """The caller may not do that."""
 

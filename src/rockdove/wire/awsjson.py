@@ -7,11 +7,15 @@ import msgspec
 
 from rockdove.core.errors import (
     Fault,
+    IncompleteSignature,
     InternalFailure,
+    InvalidClientTokenId,
     InvalidParameterValue,
     MalformedInput,
+    MissingAuthenticationToken,
     MissingParameter,
     ServiceUnavailable,
+    SignatureDoesNotMatch,
     UnknownOperation,
 )
 from rockdove.wire.builder import build
@@ -28,11 +32,15 @@ _ENCODE = msgspec.json.Encoder().encode
 
 # The faults that AWS's service framework has for all services, and the model of SQS therefore does not.
 _FRAMEWORK = (
+    IncompleteSignature,
     InternalFailure,
+    InvalidClientTokenId,
     InvalidParameterValue,
     MalformedInput,
+    MissingAuthenticationToken,
     MissingParameter,
     ServiceUnavailable,
+    SignatureDoesNotMatch,
     UnknownOperation,
 )
 

@@ -2,14 +2,15 @@
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from urllib.parse import quote
 
 from msgspec import Struct
 
-_ALGORITHM = "AWS4-HMAC-SHA256"
-_SERVICE = "sqs"
+ALGORITHM = "AWS4-HMAC-SHA256"
+SERVICE = "sqs"
+TERMINATOR = "aws4_request"
 
 
 class Credentials(Struct, frozen=True):
@@ -38,33 +39,59 @@ def sign(
     added = {"X-Amz-Date": time}
     if credentials.token is not None:
         added["X-Amz-Security-Token"] = credentials.token
-    signed = {name.lower(): " ".join(value.split()) for name, value in (*headers.items(), *added.items())}
-    names = ";".join(sorted(signed))
-    scope = f"{time[:8]}/{region}/{_SERVICE}/aws4_request"
-    request = _canonical(method, path, signed, names, body)
-    text = f"{_ALGORITHM}\n{time}\n{scope}\n{_sha256(request.encode())}"
-    signature = _hmac(_signing_key(credentials.secret_key, scope), text).hex()
+    signed = {name.lower().encode(): fold(value.encode()) for name, value in (*headers.items(), *added.items())}
+    names = sorted(signed)
+    scope = f"{time[:8]}/{region}/{SERVICE}/{TERMINATOR}"
+    target = canonical_path(path.encode()) + b"\n"
+    request = canonical(method.encode(), target, names, signed, sha256(body))
+    signature = hmac.digest(signing_key(credentials.secret_key, scope), text_to_sign(time, scope, request), "sha256")
     added["Authorization"] = (
-        f"{_ALGORITHM} Credential={credentials.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
+        f"{ALGORITHM} Credential={credentials.access_key}/{scope}, SignedHeaders={b';'.join(names).decode()}, "
+        f"Signature={signature.hex()}"
     )
     return added
 
 
-def _canonical(method: str, path: str, headers: Mapping[str, str], names: str, body: bytes) -> str:
-    lines = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
-    return f"{method}\n{quote(path, safe='/~')}\n\n{lines}\n{names}\n{_sha256(body)}"
+# What is signed. All of it is bytes, as they are on the wire.
 
 
-def _signing_key(secret: str, scope: str) -> bytes:
+def canonical(
+    method: bytes, target: bytes, names: Sequence[bytes], headers: Mapping[bytes, bytes], body_sha256: bytes
+) -> bytes:
+    """The canonical request. ``target`` is path and query with a line break between."""
+    lines = b"".join([b"%b:%b\n" % (name, headers[name]) for name in names])
+    return b"\n".join((method, target, lines, b";".join(names), body_sha256))
+
+
+def fold(value: bytes) -> bytes:
+    """A header's value without white space around it, and with one space where there were more."""
+    return b" ".join(value.split())
+
+
+def canonical_path(path: bytes) -> bytes:
+    """Without dot segments and doubled slashes, and encoded once more than it is on the wire."""
+    kept: list[bytes] = []
+    for segment in path.split(b"/"):
+        if segment == b"..":
+            del kept[-1:]
+        elif segment not in (b"", b"."):
+            kept.append(segment)
+    inner = b"/" + b"/".join(kept)
+    return quote(inner + b"/" if kept and path.endswith(b"/") else inner, safe="/~").encode()
+
+
+def text_to_sign(time: str, scope: str, request: bytes) -> bytes:
+    return f"{ALGORITHM}\n{time}\n{scope}\n".encode() + sha256(request)
+
+
+def signing_key(secret: str, scope: str) -> bytes:
+    """The key for one day, region and service: ``scope`` is ``YYYYMMDD/region/service/aws4_request``."""
     key = f"AWS4{secret}".encode()
     for part in scope.split("/"):
-        key = _hmac(key, part)
+        key = hmac.digest(key, part.encode(), "sha256")
     return key
 
 
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _hmac(key: bytes, text: str) -> bytes:
-    return hmac.digest(key, text.encode(), "sha256")
+def sha256(data: bytes) -> bytes:
+    """In hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest().encode()

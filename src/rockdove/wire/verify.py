@@ -1,0 +1,235 @@
+"""Verification of signatures, AWS's version 4: in the Authorization header and in presigned URLs. No sockets."""
+
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from msgspec import Struct
+
+from rockdove.core.account import Account
+from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.errors import InvalidClientTokenId, SignatureDoesNotMatch
+from rockdove.wire.claim import Claim, gathered, read
+from rockdove.wire.signature import ALGORITHM, canonical, canonical_path, sha256, signing_key, text_to_sign
+
+# How far a client's clock may be off, either way.
+SKEW_S = 15 * 60
+# Signing keys, and the beginnings of Authorization headers, remembered at most.
+MOST_KEYS = 4_096
+# Ways in which one client orders its headers.
+MOST_LAYOUTS = 64
+# Times of signatures remembered at most: many requests have the same second.
+MOST_TIMES = 1_024
+# Of a signature in hexadecimal digits, at the end of an Authorization header.
+_DIGITS = 64
+_BLOCK_BYTES = 64
+_LINE = f"{ALGORITHM}\n".encode()
+
+K = TypeVar("K")
+V = TypeVar("V")
+ByKey = Callable[[str], tuple[Account, str] | None]
+Headers = Mapping[bytes, bytes]
+
+
+class _Signer:
+    """HMAC-SHA256 under one signing key, with both halves of the key taken in beforehand."""
+
+    def __init__(self, key: bytes) -> None:
+        padded = key.ljust(_BLOCK_BYTES, b"\0")
+        self._inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in padded))
+        self._outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in padded))
+
+    def sign(self, text: bytes) -> bytes:
+        """In hexadecimal digits."""
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(text)
+        outer.update(inner.digest())
+        return outer.hexdigest().encode()
+
+
+class _Layout(Struct, frozen=True):
+    """Where the signed headers of a request stand: the names as the client spells them, and what is around them."""
+
+    names: tuple[bytes, ...]
+    date: bytes
+    body_sha256: bytes | None
+    text: bytes
+
+
+class _Habit:
+    """What all requests of one client on one day have in common: all of the Authorization header but the signature."""
+
+    def __init__(self, claim: Claim, secret: str, signer: _Signer) -> None:
+        self.access_key = claim.access_key
+        self.secret = secret
+        self.signer = signer
+        self.day = claim.scope[:8].encode()
+        self.scope = f"\n{claim.scope}\n".encode()
+        self.layouts: dict[tuple[bytes, ...], _Layout] = {}
+
+
+class Verifier:
+    """Tells whose request it is. Raises the fault that AWS has for what is wrong with a signature.
+
+    A client's second request is quick: the header's beginning and the order of headers are known, so that nothing is
+    parsed. Whatever does not verify that way is looked at again from the start, by the book.
+    """
+
+    def __init__(self, by_key: ByKey, clock: Clock) -> None:
+        self._by_key = by_key
+        self._clock = clock
+        self._habits: dict[bytes, _Habit] = {}
+        # By access key and scope; the secret is there to see that it is still the same.
+        self._signers: dict[tuple[str, str], tuple[str, _Signer]] = {}
+        self._times: dict[bytes, int] = {}
+
+    def verify(
+        self, method: bytes, target: bytes, headers: Headers, body: bytes, hosts: Sequence[bytes] = ()
+    ) -> Account:
+        """``target`` is path and query; ``hosts`` are names of this service, besides ``Host``, that may be signed."""
+        authorization = headers.get(b"Authorization") or headers.get(b"authorization")
+        if authorization is not None:
+            habit = self._habits.get(authorization[:-_DIGITS])
+            if habit is not None:
+                account = self._verify_quickly(habit, authorization, method, target, headers, body)
+                if account is not None:
+                    return account
+        return self._verify_fully(authorization, method, target, headers, body, hosts)
+
+    # The second and further requests.
+
+    def _verify_quickly(
+        self, habit: _Habit, authorization: bytes, method: bytes, target: bytes, headers: Headers, body: bytes
+    ) -> Account | None:
+        """None: not this way."""
+        found = self._by_key(habit.access_key)
+        layout = habit.layouts.get(tuple(headers))
+        if found is None or layout is None or found[1] != habit.secret or (target != b"/" and b"?" in target):
+            return None
+        time = headers[layout.date]
+        if not self._is_recent(time) or time[:8] != habit.day:
+            return None
+        path = b"/\n" if target == b"/" else canonical_path(target) + b"\n"
+        body_sha256 = sha256(body)
+        if layout.body_sha256 is not None and headers[layout.body_sha256] != body_sha256:
+            return None
+        request = layout.text % (method, path, *[headers[name] for name in layout.names], body_sha256)
+        signature = habit.signer.sign(_LINE + time + habit.scope + sha256(request))
+        return found[0] if hmac.compare_digest(signature, authorization[-_DIGITS:]) else None
+
+    def _is_recent(self, time: bytes) -> bool:
+        seconds = self._times.get(time)
+        return seconds is not None and -SKEW_S <= seconds - self._clock.now_us() // SECOND_US <= SKEW_S
+
+    def _learn(self, authorization: bytes | None, claim: Claim, secret: str, signer: _Signer, headers: Headers) -> None:
+        """Only what has verified is remembered: nobody without a key can fill the memory."""
+        _put(self._signers, (claim.access_key, claim.scope), (secret, signer), MOST_KEYS)
+        layout = _layout(claim.names, headers)
+        if authorization is None or layout is None:
+            return
+        start = authorization[:-_DIGITS]
+        habit = self._habits.get(start)
+        if habit is None or habit.secret != secret:
+            habit = _Habit(claim, secret, signer)
+            _put(self._habits, start, habit, MOST_KEYS)
+        _put(habit.layouts, tuple(headers), layout, MOST_LAYOUTS)
+        _put(self._times, headers[layout.date], claim.seconds, MOST_TIMES)
+
+    # By the book.
+
+    def _verify_fully(
+        self,
+        authorization: bytes | None,
+        method: bytes,
+        target: bytes,
+        headers: Headers,
+        body: bytes,
+        hosts: Sequence[bytes],
+    ) -> Account:
+        path, _, query = target.partition(b"?")
+        all_headers = gathered(headers)
+        claim = read(all_headers, query)
+        self._check_time(claim)
+        _check_headers(claim, all_headers)
+        body_sha256 = sha256(body)
+        if all_headers.get(b"x-amz-content-sha256", body_sha256) != body_sha256:
+            raise SignatureDoesNotMatch(
+                "X-Amz-Content-Sha256 is not the hash of the request's body; unsigned bodies are not taken."
+            )
+        found = self._by_key(claim.access_key)
+        if found is None:
+            raise InvalidClientTokenId()
+        account, secret = found
+        signer = self._signer(claim, secret)
+        paths = [canonical_path(path) + b"\n" + each for each in claim.queries]
+        for host in (all_headers.get(b"host", b""), *hosts):
+            values = {**all_headers, b"host": host}
+            for each in paths:
+                request = canonical(method, each, claim.names, values, body_sha256)
+                signature = signer.sign(text_to_sign(claim.time, claim.scope, request))
+                if hmac.compare_digest(signature, claim.signature):
+                    self._learn(authorization, claim, secret, signer, headers)
+                    return account
+        raise SignatureDoesNotMatch()
+
+    def _signer(self, claim: Claim, secret: str) -> _Signer:
+        known = self._signers.get((claim.access_key, claim.scope))
+        if known is not None and known[0] == secret:
+            return known[1]
+        return _Signer(signing_key(secret, claim.scope))
+
+    def _check_time(self, claim: Claim) -> None:
+        now = self._clock.now_us() // SECOND_US
+        if claim.seconds > now + SKEW_S:
+            raise SignatureDoesNotMatch(
+                f"Signature not yet current: {claim.time} is still later than {_text(now + SKEW_S)} "
+                f"({_text(now)} + {SKEW_S // 60} min.). Set your clock."
+            )
+        if claim.expires_s is not None:
+            if now >= claim.seconds + claim.expires_s:
+                raise SignatureDoesNotMatch(
+                    f"Signature expired: {_text(claim.seconds + claim.expires_s)} is now earlier than {_text(now)} "
+                    f"(the URL was signed at {claim.time} for {claim.expires_s} s)."
+                )
+        elif claim.seconds < now - SKEW_S:
+            raise SignatureDoesNotMatch(
+                f"Signature expired: {claim.time} is now earlier than {_text(now - SKEW_S)} "
+                f"({_text(now)} - {SKEW_S // 60} min.). Set your clock."
+            )
+
+
+def _check_headers(claim: Claim, headers: Headers) -> None:
+    """What decides about a request must be signed: its host, and all that AWS's protocols put into headers."""
+    if b"host" not in claim.names:
+        raise SignatureDoesNotMatch("The header Host must be signed.")
+    absent = [name.decode("latin-1") for name in claim.names if name not in headers]
+    if absent:
+        raise SignatureDoesNotMatch(f"Headers that are signed are not in the request: {', '.join(absent)}.")
+    unsigned = {name for name in headers if name.startswith(b"x-amz-")}.difference(claim.names)
+    if unsigned:
+        names = b", ".join(sorted(unsigned)).decode("latin-1")
+        raise SignatureDoesNotMatch(f"Headers of the request are not signed: {names}.")
+
+
+def _layout(names: Sequence[bytes], headers: Headers) -> _Layout | None:
+    """None where the quick way would have to look closer: a header twice, or the time elsewhere."""
+    spelled = {name.lower(): name for name in headers}
+    date = spelled.get(b"x-amz-date")
+    if len(spelled) != len(headers) or date is None:
+        return None
+    lines = b"".join(name.replace(b"%", b"%%") + b":%b\n" for name in names)
+    signed = b";".join(names).replace(b"%", b"%%")
+    text = b"%b\n%b\n" + lines + b"\n" + signed + b"\n%b"
+    return _Layout(tuple(spelled[name] for name in names), date, spelled.get(b"x-amz-content-sha256"), text)
+
+
+def _put(known: dict[K, V], key: K, value: V, most: int) -> None:
+    if len(known) >= most:
+        known.clear()
+    known[key] = value
+
+
+def _text(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ")
