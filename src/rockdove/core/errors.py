@@ -208,6 +208,30 @@ class ResourceNotFound(Fault):
     status = 404
 
 
+class NoSuchAccount(Fault):
+    """No account of that name; AWS's word for it in IAM."""
+
+    shape = "NoSuchEntity"
+    code = "NoSuchEntity"
+    status = 404
+
+
+class AccountExists(Fault):
+    """There is an account of that name already; AWS's word for it in IAM."""
+
+    shape = "EntityAlreadyExists"
+    code = "EntityAlreadyExists"
+    status = 409
+
+
+class AccountConflict(Fault):
+    """An account is not in a state that allows it: it owns queues, is the last administrator, or has two keys."""
+
+    shape = "ConflictException"
+    code = "Conflict"
+    status = 409
+
+
 class EmptyBatchRequest(Fault):
     """A batch without entries."""
 

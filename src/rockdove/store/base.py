@@ -1,4 +1,4 @@
-"""What every store does: five verbs on each physical queue, and records of queues and tasks.
+"""What every store does: five verbs on each physical queue, and records of queues, tasks and accounts.
 
 Stores are driven by one event loop. Each call returns at once; its outcome comes later, in the same loop, through
 ``done``: the result, or a `StoreError`, in which case nothing of it has happened. A change is reported done only when
@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from rockdove.core.account import Account
 from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry, Message
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
@@ -91,6 +92,9 @@ class Snapshot(Struct):
     tasks: list[MoveTask]
     # The key under which receipt handles are signed.
     secret: bytes
+    accounts: list[Account]
+    # Ids of accounts that were removed: they are never given out again.
+    former_accounts: list[str]
 
 
 class Physical(Protocol):
@@ -161,7 +165,7 @@ class Physical(Protocol):
 
 
 class Store(Protocol):
-    """Physical queues, and records of logical queues and move tasks."""
+    """Physical queues, and records of logical queues, move tasks and accounts."""
 
     @property
     def trouble(self) -> str | None:
@@ -187,6 +191,12 @@ class Store(Protocol):
 
     def put_task(self, task: MoveTask, done: Done[None]) -> None:
         """Create or replace the record of a move task."""
+
+    def put_account(self, account: Account, done: Done[None]) -> None:
+        """Create or replace the record of an account."""
+
+    def drop_account(self, id: str, done: Done[None]) -> None:
+        """Remove the record of an account, remembering its id."""
 
     def transfer(
         self,

@@ -13,11 +13,24 @@ from rockdove.core.errors import DataFolderError
 DATABASE = "rockdove.db"
 LOCK = "lock"
 # What store/sql/schema.sql says.
-FORMAT = 1
+FORMAT = 2
 # "Rdov": tells our files from other people's.
 APPLICATION_ID = 0x52646F76
 PAGE_BYTES = 8192
 CACHE_KIB = 48 * 1024
+# What turns the previous format into each. A step stays as it is once it was released, whatever comes after it.
+_STEPS = {2: "CREATE TABLE account (id TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID"}
+
+
+class FolderInUse(DataFolderError):
+    """Another process holds the data folder."""
+
+    def __init__(self, path: Path, holder: str) -> None:
+        self.path = path
+        self.holder = holder
+        super().__init__(
+            f"the data folder {path} is in use by process {holder}; stop it, or choose another with --data"
+        )
 
 
 class Folder:
@@ -47,9 +60,7 @@ class Folder:
         except BlockingIOError:
             holder = os.pread(lock, 32, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(lock)
-            raise DataFolderError(
-                f"the data folder {self.path} is in use by process {holder}; stop it, or choose another with --data"
-            ) from None
+            raise FolderInUse(self.path, holder) from None
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
         self._lock = lock
@@ -100,6 +111,8 @@ class Folder:
         db.pragma("temp_store", "memory")
         if version == 0:
             self._create(db)
+        elif version < FORMAT:
+            self._upgrade(db, version)
 
     def _create(self, db: apsw.Connection) -> None:
         schema = (files("rockdove.store") / "sql" / "schema.sql").read_text()
@@ -109,6 +122,13 @@ class Folder:
             db.pragma("application_id", APPLICATION_ID)
             db.pragma("user_version", FORMAT)
         _sync_folder(self.path)
+
+    def _upgrade(self, db: apsw.Connection, version: int) -> None:
+        """To this program's format, in one transaction: a crash leaves the old format or the new one."""
+        with db:
+            for step in range(version + 1, FORMAT + 1):
+                db.execute(_STEPS[step])
+            db.pragma("user_version", FORMAT)
 
 
 def _sync_folder(path: Path) -> None:

@@ -11,6 +11,7 @@ from copy import deepcopy
 from random import Random
 
 from rockdove.core import ids
+from rockdove.core.account import Account
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import StoreError
 from rockdove.core.limits import COOL_DOWN_S
@@ -115,6 +116,8 @@ class MemoryStore:
         self._queues: dict[str, QueueRecord] = {}
         self._deleted: dict[tuple[str, str], DeletedQueue] = {}
         self._tasks: dict[str, MoveTask] = {}
+        # None for one that was removed.
+        self._accounts: dict[str, Account | None] = {}
         self._pasts: dict[str, Past] = {}
         self._physical: dict[int, MemoryPhysical] = {}
         # Numbers that were given out and are not yet in a queue's record.
@@ -122,7 +125,14 @@ class MemoryStore:
         self._last_number = 0
 
     def open(self) -> Snapshot:
-        kept = Snapshot([*self._queues.values()], [*self._deleted.values()], [*self._tasks.values()], self._secret)
+        kept = Snapshot(
+            queues=[*self._queues.values()],
+            deleted=[*self._deleted.values()],
+            tasks=[*self._tasks.values()],
+            secret=self._secret,
+            accounts=[account for account in self._accounts.values() if account is not None],
+            former_accounts=[id for id, account in self._accounts.items() if account is None],
+        )
         return deepcopy(kept)
 
     def close(self) -> None:
@@ -161,6 +171,14 @@ class MemoryStore:
 
     def put_task(self, task: MoveTask, done: Done[None]) -> None:
         self._tasks[task.task_id] = deepcopy(task)
+        _tell_soon(done, None)
+
+    def put_account(self, account: Account, done: Done[None]) -> None:
+        self._accounts[account.id] = deepcopy(account)
+        _tell_soon(done, None)
+
+    def drop_account(self, id: str, done: Done[None]) -> None:
+        self._accounts[id] = None
         _tell_soon(done, None)
 
     def transfer(

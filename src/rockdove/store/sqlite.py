@@ -10,6 +10,7 @@ import apsw
 import msgspec
 
 from rockdove.core import ids
+from rockdove.core.account import Account
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import StoreError
 from rockdove.core.fairness import Shares
@@ -76,10 +77,18 @@ class SqliteStore:
         tasks = [msgspec.json.decode(text, type=MoveTask) for (text,) in db.execute("SELECT record FROM task")]
         deleted = [DeletedQueue(*row) for row in db.execute("SELECT account, name, deleted_us FROM deleted")]
         secret = db.execute("SELECT value FROM meta WHERE name = 'secret'").get
+        accounts: dict[str, str | None] = dict(db.execute("SELECT id, record FROM account"))
         for queue in queues:
             for record in queue.physical:
                 self._count(db, queue, record.number)
-        return Snapshot(queues, deleted, tasks, secret)
+        return Snapshot(
+            queues,
+            deleted,
+            tasks,
+            secret,
+            accounts=[msgspec.json.decode(text, type=Account) for text in accounts.values() if text is not None],
+            former_accounts=[id for id, text in accounts.items() if text is None],
+        )
 
     def _count(self, db: apsw.Connection, queue: QueueRecord, number: int) -> None:
         """Begin a physical queue's tally: what is visible as one number, what is not by the second."""
@@ -192,12 +201,20 @@ class SqliteStore:
         self.writer.call(call, landed)
 
     def put_task(self, task: MoveTask, done: Done[None]) -> None:
-        row = (task.task_id, msgspec.json.encode(task).decode())
+        self._put("task", task.task_id, msgspec.json.encode(task).decode(), done)
 
+    def put_account(self, account: Account, done: Done[None]) -> None:
+        self._put("account", account.id, msgspec.json.encode(account).decode(), done)
+
+    def drop_account(self, id: str, done: Done[None]) -> None:
+        self._put("account", id, None, done)
+
+    def _put(self, table: str, id: str, record: str | None, done: Done[None]) -> None:
         def landed(result: StoreError | None) -> None:
             done(result)
 
-        self.writer.call(lambda db: db.execute("INSERT OR REPLACE INTO task VALUES (?, ?)", row).close(), landed)
+        statement = f"INSERT OR REPLACE INTO {table} VALUES (?, ?)"
+        self.writer.call(lambda db: db.execute(statement, (id, record)).close(), landed)
 
     def transfer(
         self,

@@ -1,7 +1,8 @@
--- The embedded store's schema, format 1 (PRAGMA user_version).
+-- The embedded store's schema, format 2 (PRAGMA user_version).
 --
 -- Upgrade rule: a change that an older Rockdove could misread gets a new number and a step in store/folder.py that
 -- turns the previous format into it inside one transaction; a newer format than the program knows is refused.
+-- Format 2 added the table `account`.
 
 -- One row a setting: the key that signs receipt handles.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -10,6 +11,10 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE queue (uid TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE task (id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE deleted (account TEXT, name TEXT, deleted_us INTEGER NOT NULL, PRIMARY KEY (account, name)) WITHOUT ROWID;
+
+-- Accounts, as JSON records (core/account.py), their secrets sealed under the key file. Of one that was removed the id
+-- stays, without a record: nobody else ever gets it.
+CREATE TABLE account (id TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID;
 
 -- Physical queues. `reserved` is a sequence number that was never given out: numbering goes on there after a restart,
 -- so that no id is ever used twice. `grouped` queues are claimed by SQL with their groups in mind, the others from the
