@@ -79,6 +79,10 @@ class Directory:
         names = sorted(name for owner, name in self._queues if owner == account and name.startswith(prefix))
         return [self._queues[account, name] for name in names]
 
+    def names_of(self, account: str) -> list[str]:
+        """The names of an account's queues."""
+        return sorted(name for owner, name in self._queues if owner == account)
+
     def check_rested(self, account: str, name: str, now_us: int) -> None:
         deleted_us = self._deleted.get((account, name))
         if deleted_us is not None and now_us - deleted_us < self._cool_down_us:

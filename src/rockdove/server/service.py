@@ -12,12 +12,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from rockdove.broker.accounts import Accounts
 from rockdove.broker.admin import Admin
 from rockdove.broker.broker import Broker
 from rockdove.broker.directory import Directory
 from rockdove.broker.movetask import MoveTasks
 from rockdove.broker.retention import Retention
 from rockdove.core import limits
+from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import Clock, SystemClock
 from rockdove.core.errors import Fault, InternalFailure
 from rockdove.core.receipt import Receipts
@@ -25,14 +27,15 @@ from rockdove.server.http import Connection
 from rockdove.server.messages import Messages
 from rockdove.server.queues import Queues
 from rockdove.server.reader import Reader
-from rockdove.store.base import Store
+from rockdove.store.base import Snapshot, Store
+from rockdove.store.keyfile import KeyFile, KeySource, MemoryKey
 from rockdove.store.memory import MemoryStore
 from rockdove.store.sqlite import SqliteStore
 from rockdove.wire.operation import OPERATIONS, Operation
 from rockdove.wire.shape import Request, Result
 
 # The account of a service without accounts.
-ANYBODY = "000000000000"
+ANYBODY = FIRST_ID
 # Seconds that requests being served have to finish when the service stops.
 STOP_S = 3.0
 
@@ -77,22 +80,30 @@ class Service:
             return MemoryStore(self.clock, random.Random())
         return SqliteStore(self.settings.data, self.clock, random.Random(), asyncio.get_running_loop())
 
+    def _make_key(self) -> KeySource:
+        return MemoryKey() if self.settings.store == "memory" else KeyFile(self.settings.data)
+
     async def start(self) -> None:
         """Open the store and listen. Raises `DataFolderError` or OSError."""
         snapshot = self.store.open()
-        directory = Directory(self.store, self.clock, self.settings.region, self.settings.cool_down)
-        directory.load(snapshot.queues, snapshot.deleted)
-        self.broker = Broker(self.store, directory, Receipts(snapshot.secret), self.clock, self.settings.max_in_flight)
-        self.retention = Retention(directory, self.clock)
-        self.move_tasks = MoveTasks(self.broker)
-        self._handlers = _handlers(Messages(self.broker), Queues(directory, Admin(self.broker), self.move_tasks))
         try:
+            self._build(snapshot)
             await self._listen()
         except BaseException:
             self.store.close()
             raise
         self.move_tasks.load(snapshot.tasks)
         self.retention.start()
+
+    def _build(self, snapshot: Snapshot) -> None:
+        directory = Directory(self.store, self.clock, self.settings.region, self.settings.cool_down)
+        directory.load(snapshot.queues, snapshot.deleted)
+        self.broker = Broker(self.store, directory, Receipts(snapshot.secret), self.clock, self.settings.max_in_flight)
+        self.accounts = Accounts(self.store, self.clock, self._make_key(), directory.names_of)
+        self.accounts.load(snapshot.accounts, snapshot.former_accounts)
+        self.retention = Retention(directory, self.clock)
+        self.move_tasks = MoveTasks(self.broker)
+        self._handlers = _handlers(Messages(self.broker), Queues(directory, Admin(self.broker), self.move_tasks))
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()

@@ -1,0 +1,259 @@
+"""The accounts of a service: who there is, whose key is whose, and what an administrator may change."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rockdove.broker.ask import ask
+from rockdove.broker.password import Passwords
+from rockdove.core import account as rules
+from rockdove.core.account import Account, Key
+from rockdove.core.cipher import Cipher, Unsealable
+from rockdove.core.clock import Clock
+from rockdove.core.errors import (
+    AccessDenied,
+    AccountConflict,
+    AccountExists,
+    DataFolderError,
+    NoSuchAccount,
+    ServiceUnavailable,
+)
+from rockdove.store.base import Store
+from rockdove.store.keyfile import KeySource
+
+# Queues named at most in a message.
+_TOLD = 5
+
+
+class NewKey(Struct, frozen=True):
+    """A key just made. This is the only time that its secret is told."""
+
+    account: Account
+    access_key: str
+    secret: str
+
+    def __repr__(self) -> str:
+        """Without the secret: this may end up in a log."""
+        return f"NewKey({self.account.name!r}, {self.access_key!r})"
+
+
+class Accounts:
+    """Changes accounts one at a time. ``exist``, `by_key` and `by_id` are for every request: no I/O, no waiting."""
+
+    def __init__(self, store: Store, clock: Clock, key: KeySource, owned: Callable[[str], list[str]]) -> None:
+        """``owned`` gives the names of the queues of an account id."""
+        # Whether there is any account; once there is, there always will be.
+        self.exist = False
+        self._store = store
+        self._clock = clock
+        self._key = key
+        self._owned = owned
+        self._cipher: Cipher | None = None
+        self._passwords = Passwords()
+        self._lock = asyncio.Lock()
+        self._by_id: dict[str, Account] = {}
+        self._former: set[str] = set()
+        self._secrets: dict[str, str] = {}
+        self._by_key: dict[str, tuple[Account, str]] = {}
+
+    def load(self, accounts: Iterable[Account], former: Iterable[str]) -> None:
+        """Take over what the store has. Raises `DataFolderError` if the key file is missing or not the right one."""
+        self._former = set(former)
+        for account in accounts:
+            self._secrets |= {key.access_key: self._open(account, key) for key in account.keys}
+            self._by_id[account.id] = account
+        self._index()
+
+    # For every request.
+
+    def by_key(self, access_key: str) -> tuple[Account, str] | None:
+        """Whose key this is, and its secret. None if nobody's, or that of an account that is disabled."""
+        return self._by_key.get(access_key)
+
+    def by_id(self, id: str) -> Account | None:
+        """Also one that is disabled."""
+        return self._by_id.get(id)
+
+    # For administrators.
+
+    def list(self) -> list[Account]:
+        """In the order of their names."""
+        return sorted(self._by_id.values(), key=lambda account: account.name.lower())
+
+    def named(self, name: str) -> Account:
+        """Raises `NoSuchAccount`. Capital letters make no difference."""
+        wanted = name.lower()
+        for account in self._by_id.values():
+            if account.name.lower() == wanted:
+                return account
+        raise NoSuchAccount(f"There is no account {name}.")
+
+    async def add(
+        self, name: str, *, admin: bool = False, password: str | None = None, only_first: bool = False
+    ) -> NewKey:
+        """Make an account with a key. The first is an administrator, and owns the queues that are there already.
+
+        ``only_first``: for who may do so only as long as there is no account; raises `AccessDenied` if there is one.
+        """
+        rules.check_name(name)
+        hashed = None if password is None else await self._hash(password)
+        async with self._lock:
+            if only_first and self.exist:
+                raise AccessDenied("Only an administrator may add accounts.")
+            if any(known.name.lower() == name.lower() for known in self._by_id.values()):
+                raise AccountExists(f"There is an account {name} already.")
+            now = self._clock.now_us()
+            id = self._new_id()
+            key, secret = self._new_key(id, now)
+            account = Account(
+                id=id, name=name, created_us=now, admin=admin or not self.exist, keys=[key], password=hashed
+            )
+            await self._put(account, {key.access_key: secret})
+            return NewKey(account, key.access_key, secret)
+
+    async def set_password(self, name: str, password: str) -> Account:
+        hashed = await self._hash(password)
+        async with self._lock:
+            return await self._put(replace(self.named(name), password=hashed))
+
+    async def check_password(self, name: str, password: str) -> Account | None:
+        """The account, if it is enabled and this is its password; else None, after about the same time."""
+        try:
+            account = self.named(name)
+        except NoSuchAccount:
+            account = None
+        fits = await self._passwords.fits(account.password if account is not None else None, password)
+        # It may have been disabled or removed meanwhile.
+        now = self._by_id.get(account.id) if account is not None and fits else None
+        return (
+            now
+            if now is not None and now.enabled and account is not None and now.password == account.password
+            else None
+        )
+
+    async def rotate(self, name: str) -> NewKey:
+        """Make a second key; both work until `finish_rotation`."""
+        async with self._lock:
+            account = self.named(name)
+            if len(account.keys) >= rules.MAX_KEYS:
+                raise AccountConflict(
+                    f"{account.name} has two keys already. Finish or cancel that rotation before you begin another."
+                )
+            key, secret = self._new_key(account.id, self._clock.now_us())
+            account = await self._put(replace(account, keys=[*account.keys, key]), {key.access_key: secret})
+            return NewKey(account, key.access_key, secret)
+
+    async def finish_rotation(self, name: str, cancel: bool = False) -> tuple[Account, Key]:
+        """Retire the old of two keys, or, to cancel, the new one; the account as it is now, and the retired key."""
+        async with self._lock:
+            account = self.named(name)
+            if len(account.keys) < rules.MAX_KEYS:
+                raise AccountConflict(f"{account.name} has one key: there is no rotation to finish or to cancel.")
+            retired = account.keys[-1 if cancel else 0]
+            kept = [key for key in account.keys if key is not retired]
+            return await self._put(replace(account, keys=kept)), retired
+
+    async def set_enabled(self, name: str, enabled: bool) -> Account:
+        """Raises `AccountConflict` for the last administrator."""
+        async with self._lock:
+            account = self.named(name)
+            if not enabled:
+                self._check_not_last(account, "disabled")
+            return await self._put(replace(account, enabled=enabled))
+
+    async def remove(self, name: str) -> Account:
+        """Raises `AccountConflict` for the last administrator, and for one that owns queues."""
+        async with self._lock:
+            account = self.named(name)
+            self._check_not_last(account, "removed")
+            queues = self._owned(account.id)
+            if queues:
+                more = f" and {len(queues) - _TOLD:,} more" if len(queues) > _TOLD else ""
+                raise AccountConflict(
+                    f"{account.name} still owns queues: {', '.join(queues[:_TOLD])}{more}. Delete them first."
+                )
+            await ask(partial(self._store.drop_account, account.id), at_once=partial(self._forget, account.id))
+            return account
+
+    def _check_not_last(self, account: Account, what: str) -> None:
+        others = [one for one in self._by_id.values() if one.admin and one.enabled and one.id != account.id]
+        if not others:
+            raise AccountConflict(
+                f"{account.name} is the last administrator and cannot be {what}. Add or enable another one first."
+            )
+
+    async def _hash(self, password: str) -> str:
+        rules.check_password(password)
+        return await self._passwords.hash(password)
+
+    async def _put(self, account: Account, secrets: dict[str, str] | None = None) -> Account:
+        def take() -> None:
+            self._secrets |= secrets or {}
+            self._by_id[account.id] = account
+            self._index()
+
+        await ask(partial(self._store.put_account, account), at_once=take)
+        return account
+
+    def _forget(self, id: str) -> None:
+        del self._by_id[id]
+        self._former.add(id)
+        self._index()
+
+    def _index(self) -> None:
+        self._by_key = {
+            key.access_key: (account, self._secrets[key.access_key])
+            for account in self._by_id.values()
+            if account.enabled
+            for key in account.keys
+        }
+        kept = {key.access_key for account in self._by_id.values() for key in account.keys}
+        self._secrets = {access_key: secret for access_key, secret in self._secrets.items() if access_key in kept}
+        self.exist = bool(self._by_id)
+
+    def _new_id(self) -> str:
+        if not self.exist:
+            return rules.FIRST_ID
+        while (id := rules.new_id()) in self._by_id or id in self._former or id == rules.FIRST_ID:
+            pass
+        return id
+
+    def _new_key(self, owner: str, now_us: int) -> tuple[Key, str]:
+        access_key, secret = rules.new_access_key(), rules.new_secret()
+        try:
+            cipher = self._cipher_now() or self._new_cipher()
+        except DataFolderError as error:
+            raise ServiceUnavailable(f"The secret cannot be sealed: {error}.") from None
+        return Key(access_key, cipher.seal(secret, _context(owner, access_key)), now_us), secret
+
+    def _cipher_now(self) -> Cipher | None:
+        if self._cipher is None:
+            key = self._key.read()
+            self._cipher = None if key is None else Cipher(key)
+        return self._cipher
+
+    def _new_cipher(self) -> Cipher:
+        self._cipher = Cipher(self._key.create())
+        return self._cipher
+
+    def _open(self, account: Account, key: Key) -> str:
+        cipher = self._cipher_now()
+        if cipher is None:
+            raise DataFolderError(
+                f"there are accounts, but the key file {self._key.place} that opens their secrets is missing; "
+                "put it back from a backup"
+            )
+        try:
+            return cipher.open(key.sealed, _context(account.id, key.access_key))
+        except Unsealable:
+            raise DataFolderError(
+                f"the key file {self._key.place} does not open the secret of the account {account.name}; "
+                "put the one back that was used with this data"
+            ) from None
+
+
+def _context(owner: str, access_key: str) -> str:
+    return f"{owner}/{access_key}"
