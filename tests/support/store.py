@@ -218,6 +218,11 @@ class Queue:
         assert counts.total == counts.visible + counts.in_flight + counts.delayed
         return counts.visible, counts.in_flight, counts.delayed
 
+    def oldest(self, at: int = 0) -> float | None:
+        """How many seconds ago the oldest message was sent."""
+        sent_us = cast(int | None, self.bench.do(self.physical(at).oldest))
+        return None if sent_us is None else (self.bench.now_us - sent_us) / SECOND_US
+
     def find(self, id: int) -> Entry | None:
         return cast(Entry | None, self.bench.do(self._of(id).find, id))
 

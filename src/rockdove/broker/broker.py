@@ -80,6 +80,7 @@ class Broker:
         if isinstance(outcome, StoreError):
             done(ServiceUnavailable())
             return
+        queue.sent += len(outcome)
         done(outcome)
         if queue.waiters:
             now = self.clock.now_us()
@@ -121,8 +122,13 @@ class Broker:
             done()
             return
         drafts = letters(queue, physical, dead, target, self.clock.now_us())
-        # If it fails, they come back when their visibility timeout is over, and are tried again.
-        self.transfer(physical, dead, target, drafts, lambda fault: done())
+
+        def buried(fault: Fault | None, number: int) -> None:
+            # If it fails, they come back when their visibility timeout is over, and are tried again.
+            queue.dead_lettered += number
+            done()
+
+        self.transfer(physical, dead, target, drafts, buried)
 
     def transfer(
         self,
@@ -130,22 +136,23 @@ class Broker:
         entries: Sequence[Entry],
         target: Queue,
         drafts: Sequence[Draft],
-        done: Finished,
+        done: Callable[[Fault | None, int], None],
     ) -> None:
-        """Move messages to another queue. What is gone meanwhile is left out."""
+        """Move messages to another queue; how many were moved. What is gone meanwhile is left out."""
         parts = _parts(target, drafts)
-        left = len(parts)
+        left, number = len(parts), 0
         failed: Fault | None = None
 
         def part_moved(outcome: list[Appended] | StoreError) -> None:
-            nonlocal left, failed
+            nonlocal left, failed, number
             left -= 1
             if isinstance(outcome, StoreError):
                 failed = ServiceUnavailable()
             else:
+                number += len(outcome)
                 target.wake(len(outcome))
             if not left:
-                done(failed)
+                done(failed, number)
 
         for physical, places in parts:
             chosen = [entries[at].id for at in places]
@@ -160,7 +167,7 @@ class Broker:
             done(None)
             return
         if not queue.fifo:
-            physical.remove(receipt.id, None, partial(_removed, done))
+            physical.remove(receipt.id, None, partial(_removed, queue, done))
             return
 
         def removed(outcome: bool | StoreError) -> None:
@@ -168,7 +175,7 @@ class Broker:
                 # Gone is what was wanted; still there means that the handle's time is over.
                 physical.find(receipt.id, partial(self._expired, handle, done))
             else:
-                _removed(done, outcome)
+                _removed(queue, done, outcome)
                 queue.wake(1)
 
         physical.remove(receipt.id, receipt.receive_count, removed)
@@ -195,6 +202,8 @@ class Broker:
             if isinstance(outcome, StoreError):
                 for at in places:
                     outcomes[at] = ServiceUnavailable()
+            else:
+                queue.deleted += outcome
             if not left:
                 done(outcomes)
 
@@ -291,6 +300,11 @@ class Broker:
         for physical in queue.physical:
             physical.count(counted)
 
+    async def oldest(self, queue: Queue) -> int | None:
+        """When the oldest message was sent."""
+        found = [await ask(partial(physical.oldest)) for physical in queue.physical]
+        return min((sent_us for sent_us in found if sent_us is not None), default=None)
+
     async def peek(self, queue: Queue, limit: int) -> list[tuple[int, Delivery]]:
         """The first messages in the order in which they become visible, with their physical queue's index."""
         found: list[tuple[int, Delivery]] = []
@@ -316,8 +330,12 @@ def _given_back(queue: Queue, number: int, outcome: StoreError | None) -> None:
     queue.wake(number)
 
 
-def _removed(done: Finished, outcome: bool | StoreError) -> None:
-    done(ServiceUnavailable() if isinstance(outcome, StoreError) else None)
+def _removed(queue: Queue, done: Finished, outcome: bool | StoreError) -> None:
+    if isinstance(outcome, StoreError):
+        done(ServiceUnavailable())
+        return
+    queue.deleted += outcome
+    done(None)
 
 
 def _not_available(handle: str) -> InvalidParameterValue:

@@ -204,6 +204,7 @@ class MoveTasks:
         oldest_us = self._clock.now_us() - settings.retention_us
         want = Want(limit=limit, timeout_us=HIDDEN_US, sent_after_us=oldest_us, delay_us=settings.delay_us)
         claimed: Claimed = await ask(partial(physical.claim, want))
+        source.expired += claimed.expired
         number = 0
         left = claimed.entries
         try:
@@ -223,7 +224,7 @@ class MoveTasks:
         now = self._clock.now_us()
         drafts = [moved(entry, target, now) for entry in entries]
         done: asyncio.Future[Fault | None] = asyncio.get_running_loop().create_future()
-        self._broker.transfer(physical, entries, target, drafts, done.set_result)
+        self._broker.transfer(physical, entries, target, drafts, lambda fault, number: done.set_result(fault))
         fault = await done
         if fault is not None:
             raise fault if target.alive else _no_destination()

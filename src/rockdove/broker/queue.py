@@ -39,6 +39,15 @@ class Queue:
         self._alarm_us = 0
         self._next_send = 0
         self._next_receive = 0
+        # What happened to messages since the service started, for those who watch it: plain numbers, because they are
+        # counted up on the hot path.
+        self.sent = 0
+        self.received = 0
+        # Receives that were answered without a message.
+        self.empty = 0
+        self.deleted = 0
+        self.expired = 0
+        self.dead_lettered = 0
         self.update(record)
 
     def update(self, record: QueueRecord) -> None:

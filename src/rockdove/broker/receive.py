@@ -157,6 +157,8 @@ class Receive:
             self._found.append(Delivery(physical, entry, claimed.claimed_us))
         if claimed.next_us is not None:
             self._next_us = min(claimed.next_us, self._next_us or claimed.next_us)
+        if claimed.expired:
+            self._queue.expired += claimed.expired
         if claimed.dead:
             self._broker.bury(self._queue, physical, claimed.dead, self._buried)
         else:
@@ -184,6 +186,8 @@ class Receive:
             queue.expect(min(delivery.entry.visible_us for delivery in found))
         if self._done or not self._reply(found):
             self._broker.give_back(queue, found)
+        else:
+            queue.received += len(found)
         self._end()
         self._pass_on()
 
@@ -191,6 +195,8 @@ class Receive:
         if not self._done:
             self._end()
             self._reply(outcome)
+            if not outcome:
+                self._queue.empty += 1
         self._pass_on()
 
     def _pass_on(self) -> None:

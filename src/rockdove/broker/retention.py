@@ -67,4 +67,5 @@ class Retention:
                 continue
             while removed := await ask(partial(physical.expire, self._clock.now_us() - queue.settings.retention_us)):
                 number += removed
+                queue.expired += removed
         return number

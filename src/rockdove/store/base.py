@@ -64,12 +64,14 @@ class Claimed(Struct, gc=False):
     the caller transfers them to the dead-letter queue.
     next_us: with nothing claimed, when the next entry becomes visible; None if that is not in sight.
     claimed_us: when the claim was made; for a repeated attempt, when it was made first.
+    expired: how many messages it met that were too old, and removed.
     """
 
     entries: list[Entry]
     dead: list[Entry]
     next_us: int | None = None
     claimed_us: int = 0
+    expired: int = 0
 
 
 class Counts(Struct, frozen=True):
@@ -138,6 +140,9 @@ class Physical(Protocol):
 
     def count(self, done: Done[Counts]) -> None:
         """Tell how many messages there are, at a cost that does not grow with their number."""
+
+    def oldest(self, done: Done[int | None]) -> None:
+        """When the oldest message was sent, at a cost that does not grow with their number; None: there is none."""
 
     def peek(self, limit: int, done: Done[list[Entry]]) -> None:
         """Look at the first entries in the order in which they become visible, changing nothing."""

@@ -66,6 +66,9 @@ class MemoryPhysical:
     def count(self, done: Done[Counts]) -> None:
         _tell_soon(done, self._pile.count() if self._pile else Counts(0, 0, 0))
 
+    def oldest(self, done: Done[int | None]) -> None:
+        _tell_soon(done, self._pile.oldest() if self._pile else None)
+
     def peek(self, limit: int, done: Done[list[Entry]]) -> None:
         _tell_soon(done, self._pile.peek(limit) if self._pile else [])
 

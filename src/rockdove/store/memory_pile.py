@@ -95,6 +95,10 @@ class Pile:
         in_flight, delayed = len(self._in_flight), len(self._delayed)
         return Counts(len(self._entries) - in_flight - delayed, in_flight, delayed)
 
+    def oldest(self) -> int | None:
+        first = self._ages.first()
+        return None if first is None else first[0]
+
     def peek(self, limit: int) -> list[Entry]:
         """Looks at every entry once: no order of visible and invisible ones together is kept for it."""
         first = heapq.nsmallest(limit, self._entries.values(), key=attrgetter("visible_us", "id"))
@@ -163,6 +167,7 @@ class Pile:
             [copy(entry) for entry in draw.dead],
             None if draw.entries else self.next_visible_us(),
             now_us,
+            len(draw.expired),
         )
 
     def _claim_again(self, want: Want, now_us: int) -> Claimed | None:

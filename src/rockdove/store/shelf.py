@@ -108,6 +108,16 @@ class Shelf:
 
         self.writer.call(call, done)
 
+    def oldest(self, done: Done[int | None]) -> None:
+        number = self.record.number
+        low = ids.entry_id(number, 0)
+        arguments = (low, low | ids.SEQUENCE_MASK, number)
+
+        def call(db: apsw.Connection) -> int | None:
+            return db.execute(statement.OLDEST_SENT, arguments).get  # type: ignore[no-any-return]
+
+        self.writer.call(call, done)
+
     def shown(self, row: Entry) -> Entry:
         """An entry as others see it."""
         return row

@@ -108,7 +108,11 @@ class SqliteStore:
         self._counted[number] = rows
         low = ids.entry_id(number, 0)
         newest = "SELECT sent FROM entry WHERE id BETWEEN ? AND ? AND NOT late ORDER BY id DESC LIMIT 1"
-        self._newest[number] = db.execute(newest, (low, low | ids.SEQUENCE_MASK)).get or 0
+        latest = "SELECT sent FROM entry WHERE pq = ? AND late ORDER BY sent DESC LIMIT 1"
+        # With nothing left but late ones, the next is late if it is older than they are.
+        self._newest[number] = max(
+            db.execute(newest, (low, low | ids.SEQUENCE_MASK)).get or 0, db.execute(latest, (number,)).get or 0
+        )
         if self._known[number][0]:
             held = "SELECT id, grp, t FROM entry WHERE pq = ? AND t > ? AND t < ? AND rc > 0 AND grp > ''"
             found: Any = db.execute(held, (number, now, WAITING_US)).fetchall()

@@ -161,9 +161,10 @@ class StandardQueue(Shelf):
                 moved[old.id] = hidden_us
         if expired:
             self.remove_all(expired, lambda gone: None)
+            claimed.expired = len(expired)
         if not before and head.is_short(now, 1):
             # All that was cached had expired, or was forgotten meanwhile; there is more on disk.
-            self._park(want, done)
+            self._park(want, partial(_add_expired, claimed.expired, done) if expired else done)
             return
         if not before:
             claimed.next_us = head.next_us()
@@ -385,6 +386,13 @@ class StandardQueue(Shelf):
     def abandon(self) -> None:
         super().abandon()
         self.head.abandon()
+
+
+def _add_expired(number: int, done: Done[Claimed], claimed: Claimed | StoreError) -> None:
+    """A claim was tried again: what it removed the first time is its doing, too."""
+    if isinstance(claimed, Claimed):
+        claimed.expired += number
+    done(claimed)
 
 
 def _uncount(counter: Counter[int], ids: Sequence[int]) -> None:

@@ -147,6 +147,13 @@ SELECT
 COLUMNS = "entry.id, t, rc, first, sent, md5, body, extra"
 SELECT_ENTRY = f"SELECT {COLUMNS} FROM entry JOIN body USING (id) WHERE entry.id = ?"
 PEEK = f"SELECT {COLUMNS} FROM entry JOIN body USING (id) WHERE pq = ? ORDER BY t, entry.id LIMIT ?"
+# Ids grow with the time of sending, but for those that came late; what is not late is not older than what is before it.
+OLDEST_SENT = """
+SELECT min(sent) FROM (
+  SELECT * FROM (SELECT sent FROM entry WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT 1)
+  UNION ALL SELECT * FROM (SELECT sent FROM entry WHERE pq = ?3 AND late ORDER BY sent LIMIT 1)
+)
+"""
 OLDEST = "SELECT id, sent FROM entry WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
 EXPIRED_LATE = "SELECT id FROM entry WHERE pq = ? AND sent < ? AND late LIMIT ?"
 # How many (in flight, delayed) become visible after the first time and before the second.

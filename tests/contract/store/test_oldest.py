@@ -1,0 +1,102 @@
+"""When the oldest message was sent, whatever has become of it since, and how many were too old."""
+
+import pytest
+
+from tests.support.store import Bench, Queue
+
+
+@pytest.fixture(params=["standard", "fair", "fifo"])
+def queue(request: pytest.FixtureRequest, bench: Bench) -> Queue:
+    """Each kind, with nothing in it."""
+    queue = bench.queue(fifo=request.param == "fifo")
+    if request.param == "fair":
+        (first,) = queue.send("first with a group", group="g")
+        queue.remove(first)
+    return queue
+
+
+def test_there_is_none(queue: Queue) -> None:
+    assert queue.oldest() is None
+
+
+def test_it_is_the_first_that_is_left(bench: Bench, queue: Queue) -> None:
+    ids = []
+    for _ in range(3):
+        ids += queue.send("a", group="g")
+        bench.advance(10)
+    assert queue.oldest() == 30
+    queue.remove(ids[1])
+    assert queue.oldest() == 30
+    queue.remove(ids[0])
+    assert queue.oldest() == 10
+    queue.remove(ids[2])
+    assert queue.oldest() is None
+
+
+def test_also_in_flight_or_delayed(bench: Bench, queue: Queue) -> None:
+    queue.send("a", group="g", delay_s=100)
+    bench.advance(10)
+    queue.send("b", group="h")
+    assert queue.oldest() == 10
+    queue.take()
+    bench.advance(10)
+    assert queue.oldest() == 20
+
+
+def test_messages_that_came_late_are_as_old_as_they_are(bench: Bench, queue: Queue) -> None:
+    queue.send("a", group="g", age_s=5)
+    (late,) = queue.send("late", group="g", age_s=100)
+    queue.send("b", group="g")
+    queue.send("late, but not so much", group="g", age_s=50)
+    assert queue.oldest() == 100
+    queue.remove(late)
+    assert queue.oldest() == 50
+
+
+def test_after_a_restart_with_late_ones_only(bench: Bench, queue: Queue) -> None:
+    (first,) = queue.send("a", group="g")
+    queue.send("late", group="g", age_s=50)
+    queue.remove(first)
+    bench.reopen()
+    assert queue.oldest() == 50
+    queue.send("older still", group="g", age_s=100)
+    assert queue.oldest() == 100
+
+
+def test_queues_beside_it_do_not_matter(bench: Bench, queue: Queue) -> None:
+    beside = [bench.queue(), bench.queue()]
+    for other in beside:
+        other.send("old", age_s=1_000)
+        other.send("late", age_s=2_000)
+    assert queue.oldest() is None
+    queue.send("a", group="g", age_s=3)
+    assert queue.oldest() == 3
+
+
+def test_a_purged_queue_has_none(bench: Bench, queue: Queue) -> None:
+    queue.send("a", group="g")
+    queue.purge()
+    assert queue.oldest() is None
+
+
+def test_a_claim_tells_how_many_it_found_too_old(bench: Bench, queue: Queue) -> None:
+    for number in range(5):
+        queue.send(str(number), group=f"g{number}")
+    bench.advance(100)
+    assert queue.claim(retention_s=200).expired == 0
+    bench.advance(100)
+    assert queue.claim(retention_s=60).expired == 5
+    assert queue.claim(retention_s=60).expired == 0
+    assert queue.count() == (0, 0, 0)
+
+
+def test_however_many_there_are_before_the_first_that_is_not(bench: Bench, queue: Queue) -> None:
+    """More than any store looks at in one step."""
+    for _ in range(6):
+        queue.send(*"x" * 500, group="g")
+    bench.advance(100)
+    queue.send("new", group="g")
+    expired = 0
+    while not (claimed := queue.claim(retention_s=60)).entries:
+        expired += claimed.expired
+    assert (expired + claimed.expired, queue.count()) == (3_000, (0, 1, 0))
