@@ -300,10 +300,24 @@ class Broker:
         for physical in queue.physical:
             physical.count(counted)
 
-    async def oldest(self, queue: Queue) -> int | None:
-        """When the oldest message was sent."""
-        found = [await ask(partial(physical.oldest)) for physical in queue.physical]
-        return min((sent_us for sent_us in found if sent_us is not None), default=None)
+    def oldest(self, queue: Queue, done: Callable[[int | Fault | None], None]) -> None:
+        """When the oldest message was sent, over all physical queues; None: there is none."""
+        left = len(queue.physical)
+        oldest_us: int | None = None
+        failed: Fault | None = None
+
+        def told(sent_us: int | StoreError | None) -> None:
+            nonlocal left, oldest_us, failed
+            left -= 1
+            if isinstance(sent_us, StoreError):
+                failed = ServiceUnavailable()
+            elif sent_us is not None:
+                oldest_us = sent_us if oldest_us is None else min(sent_us, oldest_us)
+            if not left:
+                done(failed or oldest_us)
+
+        for physical in queue.physical:
+            physical.oldest(told)
 
     async def peek(self, queue: Queue, limit: int) -> list[tuple[int, Delivery]]:
         """The first messages in the order in which they become visible, with their physical queue's index."""

@@ -1,11 +1,14 @@
 """The HTTP/1.1 front: one object for each connection, one request at a time on it, no framework in between."""
 
 import asyncio
+from time import perf_counter
 from typing import Protocol
 
 from rockdove.core.errors import AccessDenied, Fault, InternalFailure, RequestTooLarge
 from rockdove.server.address import base_url, decoded, lower, origin_form
+from rockdove.server.page import Page
 from rockdove.server.reader import MAX_BODY_BYTES, Reader
+from rockdove.server.timing import Timing
 from rockdove.wire import awsjson, query
 from rockdove.wire.operation import Operation
 from rockdove.wire.shape import Request, Result
@@ -18,6 +21,7 @@ _OK_JSON = (
 _REASONS = {
     200: b"OK",
     400: b"Bad Request",
+    401: b"Unauthorized",
     403: b"Forbidden",
     404: b"Not Found",
     405: b"Method Not Allowed",
@@ -42,8 +46,14 @@ class Site(Protocol):
     def handle(self, call: "Connection", operation: Operation, request: Request) -> None:
         """Do an operation; the call is answered at once or later. Raises a fault, or anything in case of a defect."""
 
-    def page(self, path: bytes) -> tuple[int, bytes] | None:
-        """What to answer on a path that is no operation's, such as /health."""
+    # Of all operations, by their names.
+    timings: dict[str, Timing]
+
+    def page(self, call: "Connection", path: bytes) -> bool:
+        """Whether the path is no operation's, such as /health; then a page is shown, at once or later."""
+
+    def erred(self, operation: str, status: int) -> None:
+        """A request was answered with an error; the operation is empty where it is not known."""
 
     def next_request_id(self) -> bytes: ...
 
@@ -62,11 +72,15 @@ class Connection(Reader):
         self._json = True
         self._operation: Operation | None = None
         self._served_headers: dict[bytes, bytes] = {}
+        self._began_s = 0.0
+        self._head_only = False
 
     def _serve(self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool) -> None:
         self._busy = True
         self._keep_alive = keep_alive
         self._served_headers = headers
+        self._began_s = perf_counter()
+        self._operation = None
         try:
             if not _FROM_PAGES.isdisjoint(headers):
                 self._check_origin(lower(headers))
@@ -101,12 +115,26 @@ class Connection(Reader):
         if method not in (b"GET", b"POST", b"HEAD"):
             self._write(405, b"text/plain", b"Only GET and POST.\n", b"Allow: GET, POST\r\n")
             return True
-        page = self._site.page(origin_form(url).partition(b"?")[0])
-        if page is not None:
-            self._write(page[0], b"text/plain; charset=utf-8", b"" if method == b"HEAD" else page[1])
-        elif method == b"HEAD":
+        self._head_only = method == b"HEAD"
+        if self._site.page(self, origin_form(url).partition(b"?")[0]):
+            return True
+        if self._head_only:
             self._write(405, b"text/plain", b"", b"Allow: GET, POST\r\n")
-        return page is not None or method == b"HEAD"
+        return self._head_only
+
+    def show(self, page: Page) -> None:
+        self._write(page.status, page.kind, b"" if self._head_only else page.body, page.extra)
+
+    @property
+    def headers(self) -> dict[bytes, bytes]:
+        """Of the request being served, with their names in lower case."""
+        return lower(self._served_headers)
+
+    @property
+    def peer(self) -> str:
+        """The address that the connection comes from."""
+        name = None if self._transport is None else self._transport.get_extra_info("peername")
+        return str(name[0]) if name else ""
 
     def keep_headers(self) -> None:
         """For an operation that asks for the URL only after others have had their turn: the next request may come."""
@@ -116,9 +144,10 @@ class Connection(Reader):
         return base_url(lower(self._served_headers), self._transport, self._site.trust_proxy)
 
     def answer(self, result: Result | None) -> None:
+        assert self._operation is not None
         request_id = self._site.next_request_id()
+        self._site.timings[self._operation.name].add(perf_counter() - self._began_s)
         if not self._json:
-            assert self._operation is not None
             text = query.encode(self._operation, result, request_id.decode())
             self._write(200, b"text/xml", text, b"x-amzn-RequestId: " + request_id + b"\r\n")
             return
@@ -134,6 +163,9 @@ class Connection(Reader):
 
     def fail(self, fault: Fault) -> None:
         request_id = self._site.next_request_id()
+        if self._operation is not None:
+            self._site.timings[self._operation.name].add(perf_counter() - self._began_s)
+        self._site.erred("" if self._operation is None else self._operation.name, fault.status)
         extra = b"x-amzn-RequestId: " + request_id + b"\r\n"
         if self._json:
             status, header, body = awsjson.fault(fault)
@@ -191,6 +223,7 @@ class Connection(Reader):
 
         def refuse() -> None:
             self._keep_alive = False
+            self._site.erred("", status)
             self._write(status, b"text/plain", text + b"\n")
 
         if self._busy:

@@ -25,8 +25,11 @@ from rockdove.core.errors import Fault, InternalFailure
 from rockdove.core.receipt import Receipts
 from rockdove.server.http import Connection
 from rockdove.server.messages import Messages
+from rockdove.server.metrics import Metrics
+from rockdove.server.page import Pages
 from rockdove.server.queues import Queues
 from rockdove.server.reader import Reader
+from rockdove.server.timing import Timing
 from rockdove.store.base import Snapshot, Store
 from rockdove.store.keyfile import KeyFile, KeySource, MemoryKey
 from rockdove.store.memory import MemoryStore
@@ -56,6 +59,10 @@ class Settings(Struct, kw_only=True):
     # The 60-second rules of SQS: purge again, and re-create after delete.
     cool_down: bool = True
     max_in_flight: int = limits.MAX_IN_FLIGHT
+    # Queues that have metrics of their own at most; the others share one series.
+    metrics_queues: int = 1_000
+    # Who shows it may read the metrics from other machines.
+    metrics_token: str | None = None
 
 
 class Service:
@@ -74,6 +81,7 @@ class Service:
         # Request ids look like UUIDs; what is counted up is the last part.
         self._request_prefix = str(uuid.uuid4())[:-12].encode()
         self._requests = 0
+        self.timings = {name: Timing() for name in OPERATIONS}
 
     def _make_store(self) -> Store:
         if self.settings.store == "memory":
@@ -104,6 +112,10 @@ class Service:
         self.retention = Retention(directory, self.clock)
         self.move_tasks = MoveTasks(self.broker)
         self._handlers = _handlers(Messages(self.broker), Queues(directory, Admin(self.broker), self.move_tasks))
+        self.metrics = Metrics(self.broker, self.settings.metrics_queues, self.connections, self.timings)
+        self.pages = Pages(
+            lambda: self.store.trouble, self.metrics.text, self.defect, self.settings.metrics_token, self.trust_proxy
+        )
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
@@ -121,6 +133,7 @@ class Service:
     async def stop(self) -> None:
         """Take nothing new, finish what is being served, write everything, let go of the store."""
         assert self._server is not None
+        self.pages.stopping = True
         self._server.close()
         for connection in list(self.connections):
             connection.shut()
@@ -129,6 +142,7 @@ class Service:
             await asyncio.sleep(0.01)
         await self.retention.close()
         await self.move_tasks.close()
+        await self.metrics.close()
         self.store.close()
 
     # What the front needs.
@@ -150,8 +164,11 @@ class Service:
             self.defect(error)
             call.fail(InternalFailure())
 
-    def page(self, path: bytes) -> tuple[int, bytes] | None:
-        return (200, b"ok\n") if path == b"/health" else None
+    def page(self, call: Connection, path: bytes) -> bool:
+        return self.pages.show(call, path)
+
+    def erred(self, operation: str, status: int) -> None:
+        self.metrics.errors[operation, status] += 1
 
     def next_request_id(self) -> bytes:
         self._requests += 1

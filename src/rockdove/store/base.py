@@ -86,6 +86,14 @@ class Counts(Struct, frozen=True):
         return self.visible + self.in_flight + self.delayed
 
 
+class Effort(Struct, frozen=True):
+    """What a store has done since it was opened: transactions tried, those that failed, and the time they took."""
+
+    batches: int = 0
+    failed: int = 0
+    busy_s: float = 0.0
+
+
 class Snapshot(Struct):
     """What a store remembers when it is opened."""
 
@@ -175,6 +183,10 @@ class Store(Protocol):
     @property
     def trouble(self) -> str | None:
         """Why changes fail at the moment, in words for the operator; None: the last one that was tried has landed."""
+
+    @property
+    def effort(self) -> Effort:
+        """How much work writing was so far; nothing for a store that has none."""
 
     def open(self) -> Snapshot:
         """Take the store into use. Raises `DataFolderError` with a line that says what to do."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import apsw
 
-from rockdove.core.message import Entry
+from rockdove.core.message import Entry, Message
 from rockdove.store.base import Appended, Claimed, Done, Draft, Want
 from rockdove.store.grouped import GroupedQueue
 from rockdove.store.row import entries
@@ -40,6 +40,9 @@ class FairQueue(GroupedQueue):
 
     def take_numbers(self, number: int) -> int:
         return self._plain.take_numbers(number)
+
+    def is_late(self, message: Message) -> bool:
+        return self._plain.is_late(message)
 
     def has_noisy(self) -> bool:
         return bool(self._shares.noisy(self.clock.now_us()))

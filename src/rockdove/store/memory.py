@@ -17,7 +17,7 @@ from rockdove.core.errors import StoreError
 from rockdove.core.limits import COOL_DOWN_S
 from rockdove.core.message import Entry
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
-from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Physical, Snapshot, T, Want
+from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Effort, Physical, Snapshot, T, Want
 from rockdove.store.memory_pile import Past, Pile
 
 
@@ -111,6 +111,7 @@ class MemoryStore:
 
     # Memory has no faults that a program survives.
     trouble: str | None = None
+    effort = Effort()
 
     def __init__(self, clock: Clock, rng: Random) -> None:
         self._clock = clock

@@ -16,7 +16,7 @@ from rockdove.core.errors import StoreError
 from rockdove.core.fairness import Shares
 from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
-from rockdove.store.base import Appended, Done, Draft, Physical, Snapshot
+from rockdove.store.base import Appended, Done, Draft, Effort, Physical, Snapshot
 from rockdove.store.fifo import FifoQueue
 from rockdove.store.folder import Folder
 from rockdove.store.grouped import WAITING_US
@@ -273,6 +273,10 @@ class SqliteStore:
     @property
     def trouble(self) -> str | None:
         return self.writer.trouble
+
+    @property
+    def effort(self) -> Effort:
+        return Effort(self.writer.commits, self.writer.failures, self.writer.busy_s)
 
     def _abandon(self) -> None:
         for shelf in self._shelves.values():

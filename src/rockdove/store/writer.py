@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from itertools import repeat
 from queue import SimpleQueue
+from time import perf_counter
 from typing import Any, TypeAlias
 
 import apsw
@@ -80,6 +81,9 @@ class Writer:
         self.commits = 0
         # Why the last batch failed; None: it has landed.
         self.trouble: str | None = None
+        self.failures = 0
+        # Seconds that the thread has spent on batches. Only the thread changes it.
+        self.busy_s = 0.0
         # Called now and then, between two batches.
         self.on_rest: Callable[[], None] = lambda: None
         # Called when nothing of a batch was stored, before those who wait for it are told.
@@ -163,6 +167,7 @@ class Writer:
         if self.trouble is None:
             log.error("the store fails, and requests are told so: %s", failed)
         self.trouble = str(failed)
+        self.failures += 1
         self.on_failure()
 
     def _complain(self, error: Exception) -> None:
@@ -184,10 +189,12 @@ class Writer:
         db.close()
 
     def _write(self, db: apsw.Connection, batch: Batch) -> None:
+        began = perf_counter()
         try:
             _apply(db, batch)
         except Exception as error:
             batch.failed, batch.results = _failure(db, error), []
+        self.busy_s += perf_counter() - began
         if not self._closed:
             self._loop.call_soon_threadsafe(self._land, batch)
 

@@ -6,23 +6,30 @@ from tests.support.store import Bench, Queue
 
 
 @pytest.fixture(params=["standard", "fair", "fifo"])
-def queue(request: pytest.FixtureRequest, bench: Bench) -> Queue:
-    """Each kind, with nothing in it."""
-    queue = bench.queue(fifo=request.param == "fifo")
-    if request.param == "fair":
-        (first,) = queue.send("first with a group", group="g")
-        queue.remove(first)
-    return queue
+def kind(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def queue(kind: str, bench: Bench) -> Queue:
+    return bench.queue(fifo=kind == "fifo")
+
+
+@pytest.fixture
+def group(kind: str) -> str | None:
+    """A group makes a standard queue a fair one."""
+    return None if kind == "standard" else "g"
 
 
 def test_there_is_none(queue: Queue) -> None:
     assert queue.oldest() is None
 
 
-def test_it_is_the_first_that_is_left(bench: Bench, queue: Queue) -> None:
+def test_it_is_the_first_that_is_left(bench: Bench, queue: Queue, group: str | None) -> None:
     ids = []
     for _ in range(3):
-        ids += queue.send("a", group="g")
+        ids += queue.send("a", group=group)
         bench.advance(10)
     assert queue.oldest() == 30
     queue.remove(ids[1])
@@ -33,55 +40,55 @@ def test_it_is_the_first_that_is_left(bench: Bench, queue: Queue) -> None:
     assert queue.oldest() is None
 
 
-def test_also_in_flight_or_delayed(bench: Bench, queue: Queue) -> None:
-    queue.send("a", group="g", delay_s=100)
+def test_also_in_flight_or_delayed(bench: Bench, queue: Queue, group: str | None) -> None:
+    queue.send("a", group=group, delay_s=100)
     bench.advance(10)
-    queue.send("b", group="h")
+    queue.send("b", group=group and "h")
     assert queue.oldest() == 10
     queue.take()
     bench.advance(10)
     assert queue.oldest() == 20
 
 
-def test_messages_that_came_late_are_as_old_as_they_are(bench: Bench, queue: Queue) -> None:
-    queue.send("a", group="g", age_s=5)
-    (late,) = queue.send("late", group="g", age_s=100)
-    queue.send("b", group="g")
-    queue.send("late, but not so much", group="g", age_s=50)
+def test_messages_that_came_late_are_as_old_as_they_are(bench: Bench, queue: Queue, group: str | None) -> None:
+    queue.send("a", group=group, age_s=5)
+    (late,) = queue.send("late", group=group, age_s=100)
+    queue.send("b", group=group)
+    queue.send("late, but not so much", group=group, age_s=50)
     assert queue.oldest() == 100
     queue.remove(late)
     assert queue.oldest() == 50
 
 
-def test_after_a_restart_with_late_ones_only(bench: Bench, queue: Queue) -> None:
-    (first,) = queue.send("a", group="g")
-    queue.send("late", group="g", age_s=50)
+def test_after_a_restart_with_late_ones_only(bench: Bench, queue: Queue, group: str | None) -> None:
+    (first,) = queue.send("a", group=group)
+    queue.send("late", group=group, age_s=50)
     queue.remove(first)
     bench.reopen()
     assert queue.oldest() == 50
-    queue.send("older still", group="g", age_s=100)
+    queue.send("older still", group=group, age_s=100)
     assert queue.oldest() == 100
 
 
-def test_queues_beside_it_do_not_matter(bench: Bench, queue: Queue) -> None:
+def test_queues_beside_it_do_not_matter(bench: Bench, queue: Queue, group: str | None) -> None:
     beside = [bench.queue(), bench.queue()]
     for other in beside:
         other.send("old", age_s=1_000)
         other.send("late", age_s=2_000)
     assert queue.oldest() is None
-    queue.send("a", group="g", age_s=3)
+    queue.send("a", group=group, age_s=3)
     assert queue.oldest() == 3
 
 
-def test_a_purged_queue_has_none(bench: Bench, queue: Queue) -> None:
-    queue.send("a", group="g")
+def test_a_purged_queue_has_none(bench: Bench, queue: Queue, group: str | None) -> None:
+    queue.send("a", group=group)
     queue.purge()
     assert queue.oldest() is None
 
 
-def test_a_claim_tells_how_many_it_found_too_old(bench: Bench, queue: Queue) -> None:
+def test_a_claim_tells_how_many_it_found_too_old(bench: Bench, queue: Queue, group: str | None) -> None:
     for number in range(5):
-        queue.send(str(number), group=f"g{number}")
+        queue.send(str(number), group=group and f"g{number}")
     bench.advance(100)
     assert queue.claim(retention_s=200).expired == 0
     bench.advance(100)
@@ -90,12 +97,12 @@ def test_a_claim_tells_how_many_it_found_too_old(bench: Bench, queue: Queue) -> 
     assert queue.count() == (0, 0, 0)
 
 
-def test_however_many_there_are_before_the_first_that_is_not(bench: Bench, queue: Queue) -> None:
+def test_however_many_there_are_before_the_first_that_is_not(bench: Bench, queue: Queue, group: str | None) -> None:
     """More than any store looks at in one step."""
     for _ in range(6):
-        queue.send(*"x" * 500, group="g")
+        queue.send(*"x" * 500, group=group)
     bench.advance(100)
-    queue.send("new", group="g")
+    queue.send("new", group=group)
     expired = 0
     while not (claimed := queue.claim(retention_s=60)).entries:
         expired += claimed.expired

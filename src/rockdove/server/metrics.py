@@ -1,0 +1,230 @@
+"""What Prometheus reads: depths and ages asked of the store, events and times counted as they happen."""
+
+import asyncio
+import platform
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
+
+from msgspec import Struct
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from rockdove import __version__
+from rockdove.broker.broker import Broker
+from rockdove.broker.queue import Queue
+from rockdove.core.account import FIRST_ID
+from rockdove.core.clock import SECOND_US
+from rockdove.core.errors import Fault
+from rockdove.server.series import EVENTS, OTHERS, Places, events
+from rockdove.server.timing import Timing
+from rockdove.store.base import Counts, Effort
+
+# Queues that are asked for together: they cost the store one transaction, and the others who wait not too long.
+AT_ONCE = 50
+
+
+class Level(Struct):
+    """How full a queue is, and how old; None where the store could not tell, or has nothing."""
+
+    counts: Counts | None = None
+    oldest_us: int | None = None
+
+
+class Sample(Struct):
+    """All that one answer tells, so that it can be written down in another thread while the service goes on."""
+
+    levels: dict[str, Level]
+    ages_s: dict[str, float]
+    events: dict[str, Counter[str]]
+    timings: dict[str, tuple[list[tuple[str, float]], float]]
+    errors: dict[tuple[str, int], int]
+    connections: int
+    long_polls: int
+    queues: int
+    trouble: bool
+    effort: Effort
+
+
+class Metrics:
+    """Collects when asked; two who ask at the same time share one answer."""
+
+    def __init__(
+        self, broker: Broker, most_queues: int, connections: Collection[object], timings: dict[str, Timing]
+    ) -> None:
+        self._broker = broker
+        self._timings = timings
+        self._connections = connections
+        self._places = Places(most_queues)
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._sheet = Sheet()
+        self._registry.register(self._sheet)
+        ProcessCollector(registry=self._registry)
+        self._task: asyncio.Task[bytes] | None = None
+        # Errors by the operation, where it is known, and the HTTP status.
+        self.errors: Counter[tuple[str, int]] = Counter()
+
+    async def text(self) -> bytes:
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._collect())
+        # Who hangs up does not take the answer away from the others.
+        return await asyncio.shield(self._task)
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _collect(self) -> bytes:
+        self._sheet.sample = await self._sample()
+        return await asyncio.to_thread(generate_latest, self._registry)
+
+    async def _sample(self) -> Sample:
+        places, store = self._places, self._broker.store
+        places.update(self._broker.directory)
+        levels, found = await self._levels(places.own), dict[str, Counter[str]]()
+        if places.has_others:
+            levels[OTHERS] = _sum((await self._levels(places.others)).values())
+            found[OTHERS] = places.other_events()
+        found.update((label(queue), events(queue)) for queue in places.own)
+        now = self._broker.clock.now_us()
+        return Sample(
+            levels,
+            {name: _age_s(level, now) for name, level in levels.items()},
+            found,
+            {name: (timing.buckets(), timing.seconds) for name, timing in self._timings.items() if any(timing.counts)},
+            dict(self.errors),
+            len(self._connections),
+            sum(len(queue.waiters) for queue in self._broker.directory),
+            len(places.own) + len(places.others),
+            store.trouble is not None,
+            store.effort,
+        )
+
+    async def _levels(self, queues: Iterable[Queue]) -> dict[str, Level]:
+        levels = {queue: Level(Counts(0, 0, 0)) for queue in queues}
+        # Of an empty queue nothing needs to be asked.
+        full = [queue for queue in levels if any(part.next_visible_us() is not None for part in queue.physical)]
+        for start in range(0, len(full), AT_ONCE):
+            await self._ask({queue: levels[queue] for queue in full[start : start + AT_ONCE]})
+        return {label(queue): level for queue, level in levels.items()}
+
+    async def _ask(self, levels: dict[Queue, Level]) -> None:
+        """Fill in levels; all questions go to the store in one batch."""
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        left = 2 * len(levels)
+
+        def one_less() -> None:
+            nonlocal left
+            left -= 1
+            if not left and not told.done():
+                told.set_result(None)
+
+        def counted(level: Level, counts: Counts | Fault) -> None:
+            level.counts = counts if isinstance(counts, Counts) else None
+            one_less()
+
+        def aged(level: Level, oldest_us: int | Fault | None) -> None:
+            level.oldest_us = None if isinstance(oldest_us, Fault) else oldest_us
+            one_less()
+
+        for queue, level in levels.items():
+            self._broker.count(queue, partial(counted, level))
+            self._broker.oldest(queue, partial(aged, level))
+        await told
+
+
+def label(queue: Queue) -> str:
+    """A queue's name, with its account before it where there are accounts; the two never meet, names have no slash."""
+    account, name = queue.key
+    return name if account == FIRST_ID else f"{account}/{name}"
+
+
+def _age_s(level: Level, now_us: int) -> float:
+    return 0.0 if level.oldest_us is None else max(now_us - level.oldest_us, 0) / SECOND_US
+
+
+def _sum(levels: Iterable[Level]) -> Level:
+    """Of many queues: all messages, and the oldest of them."""
+    known, total = list(levels), Counts(0, 0, 0)
+    for each in known:
+        if each.counts is not None:
+            total = Counts(
+                total.visible + each.counts.visible,
+                total.in_flight + each.counts.in_flight,
+                total.delayed + each.counts.delayed,
+            )
+    return Level(total, min((each.oldest_us for each in known if each.oldest_us is not None), default=None))
+
+
+class Sheet(Collector):
+    """Turns a sample into metric families."""
+
+    sample: Sample
+
+    def describe(self) -> Iterable[Metric]:
+        """Not asked when registered: there is no sample yet."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._queues()
+        yield from self._requests()
+        yield from self._service()
+        yield from self._store()
+
+    def _queues(self) -> Iterator[Metric]:
+        messages = GaugeMetricFamily("rockdove_messages", "Messages by state, exact.", labels=["queue", "state"])
+        age = GaugeMetricFamily(
+            "rockdove_oldest_age_seconds", "Age of the oldest message; 0 if there is none.", labels=["queue"]
+        )
+        for name, level in self.sample.levels.items():
+            if level.counts is not None:
+                for state in ("visible", "in_flight", "delayed"):
+                    messages.add_metric([name, state], getattr(level.counts, state))
+                age.add_metric([name], self.sample.ages_s[name])
+        happened = CounterMetricFamily(
+            "rockdove_events", "What happened to messages since the service started.", labels=["queue", "event"]
+        )
+        for name, found in self.sample.events.items():
+            for event in EVENTS:
+                happened.add_metric([name, event], found[event])
+        yield from (messages, age, happened)
+
+    def _requests(self) -> Iterator[Metric]:
+        times = HistogramMetricFamily(
+            "rockdove_request_seconds",
+            "Time from the last byte of a request to its answer; receives include their waiting.",
+            labels=["operation"],
+        )
+        for operation, (buckets, seconds) in self.sample.timings.items():
+            times.add_metric([operation], buckets, seconds)
+        errors = CounterMetricFamily(
+            "rockdove_errors", "Requests answered with an error, by HTTP status.", labels=["operation", "status"]
+        )
+        for (operation, status), number in self.sample.errors.items():
+            errors.add_metric([operation, str(status)], number)
+        yield from (times, errors)
+
+    def _service(self) -> Iterator[Metric]:
+        sample = self.sample
+        build = {"version": __version__, "python": platform.python_version()}
+        yield InfoMetricFamily("rockdove_build", "What is running.", value=build)
+        yield GaugeMetricFamily("rockdove_queues", "Queues there are.", sample.queues)
+        yield GaugeMetricFamily("rockdove_connections", "Open connections.", sample.connections)
+        yield GaugeMetricFamily("rockdove_long_polls", "Receives that wait for a message.", sample.long_polls)
+
+    def _store(self) -> Iterator[Metric]:
+        sample, effort = self.sample, self.sample.effort
+        yield GaugeMetricFamily("rockdove_store_trouble", "1 while the store takes no changes.", int(sample.trouble))
+        yield CounterMetricFamily("rockdove_store_batches", "Transactions that the store has tried.", effort.batches)
+        yield CounterMetricFamily("rockdove_store_failed_batches", "Those that failed.", effort.failed)
+        yield CounterMetricFamily(
+            "rockdove_store_busy_seconds", "Time that the store's writer was busy with them.", effort.busy_s
+        )

@@ -1,0 +1,127 @@
+"""Pages for operators: /health, /ready and /metrics, and who may see what of them."""
+
+import asyncio
+import hmac
+import ipaddress
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from msgspec import Struct
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
+
+_TEXT = b"text/plain; charset=utf-8"
+# Headers that proxies add. Whoever sends them did not come from this machine himself, as far as can be known.
+_FORWARDED = frozenset(
+    (b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip")
+)
+
+
+class Page(Struct, frozen=True):
+    """What is shown; ``extra`` are more lines of the answer's head."""
+
+    status: int
+    body: bytes
+    kind: bytes = _TEXT
+    extra: bytes = b""
+
+
+class Visitor(Protocol):
+    """Who asks for a page."""
+
+    @property
+    def headers(self) -> dict[bytes, bytes]: ...
+
+    @property
+    def peer(self) -> str: ...
+
+    def show(self, page: Page) -> None: ...
+
+
+class Pages:
+    """Shows pages. Outside of loopback, all but the bare state is for those who have the token, or an account."""
+
+    def __init__(
+        self,
+        trouble: Callable[[], str | None],
+        metrics: Callable[[], Awaitable[bytes]],
+        defect: Callable[[Exception], None],
+        token: str | None = None,
+        behind_proxy: bool = False,
+    ) -> None:
+        self._trouble = trouble
+        self._metrics = metrics
+        self._defect = defect
+        self._token = token
+        self._behind_proxy = behind_proxy
+        # Whether a request is signed by an account; set where there are accounts.
+        self.is_signed: Callable[[Visitor], bool] = lambda visitor: False
+        self.stopping = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def show(self, visitor: Visitor, path: bytes) -> bool:
+        """Whether there is such a page; it is shown at once or later."""
+        if path == b"/health":
+            visitor.show(Page(200, b"ok\n"))
+        elif path == b"/ready":
+            visitor.show(self._ready(visitor))
+        elif path == b"/metrics":
+            self._show_metrics(visitor)
+        else:
+            return False
+        return True
+
+    def _ready(self, visitor: Visitor) -> Page:
+        if self.stopping:
+            return Page(503, b"stopping\n")
+        trouble = self._trouble()
+        if trouble is None:
+            return Page(200, b"ok\n")
+        if not self._may_look(visitor):
+            return Page(503, b"the store takes no changes\n")
+        return Page(503, f"the store takes no changes: {' '.join(trouble.split())}\n".encode())
+
+    def _show_metrics(self, visitor: Visitor) -> None:
+        if not self._may_look(visitor):
+            visitor.show(
+                Page(
+                    401,
+                    b"Metrics are shown to loopback addresses, to those who have the token of --metrics-token-file, "
+                    b"and to accounts that sign their request.\n",
+                    extra=b"WWW-Authenticate: Bearer\r\n",
+                )
+            )
+            return
+        task = asyncio.get_running_loop().create_task(self._show_later(visitor))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _show_later(self, visitor: Visitor) -> None:
+        try:
+            page = Page(200, await self._metrics(), CONTENT_TYPE_PLAIN_0_0_4.encode())
+        except Exception as error:
+            self._defect(error)
+            page = Page(500, b"The metrics could not be collected; the log says why.\n")
+        visitor.show(page)
+
+    def _may_look(self, visitor: Visitor) -> bool:
+        headers = visitor.headers
+        return self._is_local(visitor.peer, headers) or self._has_token(headers) or self.is_signed(visitor)
+
+    def _is_local(self, peer: str, headers: dict[bytes, bytes]) -> bool:
+        """Behind a proxy, every client seems to be local; and a proxy nobody told us of gives itself away."""
+        return not self._behind_proxy and is_loopback(peer) and _FORWARDED.isdisjoint(headers)
+
+    def _has_token(self, headers: dict[bytes, bytes]) -> bool:
+        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        if self._token is None or scheme.lower() != b"bearer":
+            return False
+        return hmac.compare_digest(given.strip(), self._token.encode())
+
+
+def is_loopback(address: str) -> bool:
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return (mapped or found).is_loopback

@@ -1,0 +1,56 @@
+"""Which queues have series of their own: so many at most, and the others together have one.
+
+A queue keeps its place for as long as it lives, so that no counter ever falls: what has gone into the sum of the others
+stays in it when a queue is deleted, and a queue that began there stays there when places become free.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from rockdove.broker.queue import Queue
+
+# No queue can have this name.
+OTHERS = "(others)"
+
+EVENTS = {
+    "sent": "sent",
+    "received": "received",
+    "empty": "empty",
+    "deleted": "deleted",
+    "expired": "expired",
+    "dead-lettered": "dead_lettered",
+}
+
+
+def events(queue: Queue) -> Counter[str]:
+    return Counter({event: getattr(queue, name) for event, name in EVENTS.items()})
+
+
+class Places:
+    """Gives queues their places; ``most`` have one of their own."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.own: dict[Queue, None] = {}
+        self.others: dict[Queue, None] = {}
+        # What happened in queues without a place of their own that are gone.
+        self._past: Counter[str] = Counter()
+
+    def update(self, queues: Iterable[Queue]) -> None:
+        """Take note of which queues there are now."""
+        alive = dict.fromkeys(queues)
+        self.own = {queue: None for queue in self.own if queue in alive}
+        for queue in self.others:
+            if queue not in alive:
+                self._past += events(queue)
+        self.others = {queue: None for queue in self.others if queue in alive}
+        for queue in alive:
+            if queue not in self.own and queue not in self.others:
+                (self.own if len(self.own) < self._most else self.others)[queue] = None
+
+    def other_events(self) -> Counter[str]:
+        return sum(map(events, self.others), self._past)
+
+    @property
+    def has_others(self) -> bool:
+        return bool(self.others or self._past)
