@@ -40,6 +40,11 @@ class RunningService:
         return f"http://127.0.0.1:{self.port}"
 
     @property
+    def service(self) -> Service:
+        """For faults that no request can bring about; to be used inside `run`."""
+        return self._service
+
+    @property
     def now_s(self) -> float:
         """What the service takes for the time, in seconds since 1970."""
         return self._clock.now_us() / 1_000_000

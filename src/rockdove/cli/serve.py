@@ -6,11 +6,9 @@ import errno
 import fcntl
 import gc
 import ipaddress
-import logging
 import os
 import signal
 import socket
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -19,10 +17,11 @@ import typer
 import uvloop
 
 from rockdove import __version__
-from rockdove.cli import option
+from rockdove.cli import option, token
 from rockdove.cli.failure import Code, Failure, ReaderGone
 from rockdove.cli.output import Output
 from rockdove.core.errors import DataFolderError
+from rockdove.server.log import Form, Level, configure
 from rockdove.server.service import Service, Settings
 from rockdove.store.folder import LOCK
 
@@ -76,6 +75,33 @@ def serve(
             help="Refuse to purge again, or to re-create a deleted queue, for 60 s, as SQS does.",
         ),
     ] = True,
+    metrics_queues: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            envvar="ROCKDOVE_METRICS_QUEUES",
+            help="Queues with metrics of their own; the others share one series.",
+            min=0,
+        ),
+    ] = 1_000,
+    metrics_token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            envvar="ROCKDOVE_METRICS_TOKEN_FILE",
+            help="Who sends the token in FILE may read /metrics from other machines.",
+        ),
+    ] = None,
+    log_format: Annotated[
+        Form, typer.Option(envvar="ROCKDOVE_LOG_FORMAT", help="Log lines for people, or JSON for machines.")
+    ] = Form.text,
+    log_level: Annotated[
+        Level, typer.Option(envvar="ROCKDOVE_LOG_LEVEL", help="What is worth a line in the log.")
+    ] = Level.warning,
+    access_log: Annotated[
+        bool,
+        typer.Option("--access-log", envvar="ROCKDOVE_ACCESS_LOG", help="Log every request, without its contents."),
+    ] = False,
     config: option.Config = None,
     as_json: option.Json = False,
 ) -> None:
@@ -91,7 +117,7 @@ def serve(
       rockdove serve --store memory --no-cool-down
     """
     _check_host(host)
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    configure(log_format, log_level)
     settings = Settings(
         host=host,
         port=port,
@@ -100,6 +126,9 @@ def serve(
         region=region,
         trust_proxy=trust_proxy,
         cool_down=cool_down,
+        metrics_queues=metrics_queues,
+        metrics_token=token.read(metrics_token_file),
+        access_log=access_log,
     )
     uvloop.run(_run(settings, as_json))
 
@@ -123,6 +152,7 @@ async def _run(settings: Settings, as_json: bool) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
     service = await _start(settings)
+    loop.set_exception_handler(lambda loop, context: service.complain(context))
     # What is there by now stays, and a request leaves no cycles behind: look for garbage seldom, among what is new.
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)

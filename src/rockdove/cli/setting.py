@@ -18,8 +18,14 @@ _KINDS: dict[str, type] = {
     "region": str,
     "trust_proxy": bool,
     "cool_down": bool,
+    "metrics_queues": int,
+    "metrics_token_file": str,
+    "log_format": str,
+    "log_level": str,
+    "access_log": bool,
     "endpoint": str,
 }
+_PATHS = {"data", "metrics_token_file"}
 _WORDS = {str: "text", int: "a whole number", bool: "true or false"}
 
 
@@ -56,9 +62,9 @@ def read(path: Path, missing_is_fine: bool = False) -> dict[str, Any]:
         raise Failure(f"{path} is not TOML: {error}", Code.USAGE) from None
     for key, value in document.items():
         _check(path, key, value)
-    if "data" in document:
-        # A folder that a file names is meant from where the file is.
-        document["data"] = str(path.parent / document["data"])
+    for key in _PATHS & document.keys():
+        # What a file names is meant from where the file is.
+        document[key] = str(path.parent / document[key])
     return document
 
 

@@ -48,9 +48,13 @@ class Site(Protocol):
 
     # Of all operations, by their names.
     timings: dict[str, Timing]
+    access_log: bool
 
     def page(self, call: "Connection", path: bytes) -> bool:
         """Whether the path is no operation's, such as /health; then a page is shown, at once or later."""
+
+    def accessed(self, call: "Connection", operation: str, status: int, seconds: float) -> None:
+        """Log a request; only asked for with ``access_log``."""
 
     def erred(self, operation: str, status: int) -> None:
         """A request was answered with an error; the operation is empty where it is not known."""
@@ -145,10 +149,14 @@ class Connection(Reader):
 
     def answer(self, result: Result | None) -> None:
         assert self._operation is not None
-        request_id = self._site.next_request_id()
-        self._site.timings[self._operation.name].add(perf_counter() - self._began_s)
+        site, operation = self._site, self._operation
+        request_id = site.next_request_id()
+        seconds = perf_counter() - self._began_s
+        site.timings[operation.name].add(seconds)
+        if site.access_log:
+            site.accessed(self, operation.name, 200, seconds)
         if not self._json:
-            text = query.encode(self._operation, result, request_id.decode())
+            text = query.encode(operation, result, request_id.decode())
             self._write(200, b"text/xml", text, b"x-amzn-RequestId: " + request_id + b"\r\n")
             return
         body = awsjson.encode(result)
@@ -163,9 +171,7 @@ class Connection(Reader):
 
     def fail(self, fault: Fault) -> None:
         request_id = self._site.next_request_id()
-        if self._operation is not None:
-            self._site.timings[self._operation.name].add(perf_counter() - self._began_s)
-        self._site.erred("" if self._operation is None else self._operation.name, fault.status)
+        self._note(fault.status)
         extra = b"x-amzn-RequestId: " + request_id + b"\r\n"
         if self._json:
             status, header, body = awsjson.fault(fault)
@@ -173,6 +179,16 @@ class Connection(Reader):
         else:
             status, body = query.fault(fault, request_id.decode())
             self._write(status, b"text/xml", body, extra)
+
+    def _note(self, status: int) -> None:
+        """Count an error, for those who watch."""
+        site, seconds = self._site, perf_counter() - self._began_s
+        operation = "" if self._operation is None else self._operation.name
+        if operation:
+            site.timings[operation].add(seconds)
+        site.erred(operation, status)
+        if site.access_log:
+            site.accessed(self, operation, status, seconds)
 
     def _write(self, status: int, kind: bytes, body: bytes, extra: bytes = b"") -> None:
         transport = self._transport

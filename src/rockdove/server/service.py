@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from rockdove import __version__
 from rockdove.broker.accounts import Accounts
 from rockdove.broker.admin import Admin
 from rockdove.broker.broker import Broker
@@ -24,6 +25,7 @@ from rockdove.core.clock import Clock, SystemClock
 from rockdove.core.errors import Fault, InternalFailure
 from rockdove.core.receipt import Receipts
 from rockdove.server.http import Connection
+from rockdove.server.log import fields
 from rockdove.server.messages import Messages
 from rockdove.server.metrics import Metrics
 from rockdove.server.page import Pages
@@ -43,6 +45,9 @@ ANYBODY = FIRST_ID
 STOP_S = 3.0
 
 log = logging.getLogger("rockdove")
+# Its level does not depend on the log's: who wants it asks for it by --access-log.
+access = logging.getLogger("rockdove.access")
+access.setLevel(logging.INFO)
 
 Handler = Callable[[Connection, Any], Awaitable[Result | None] | None]
 
@@ -63,6 +68,8 @@ class Settings(Struct, kw_only=True):
     metrics_queues: int = 1_000
     # Who shows it may read the metrics from other machines.
     metrics_token: str | None = None
+    # A line for every request.
+    access_log: bool = False
 
 
 class Service:
@@ -81,6 +88,7 @@ class Service:
         # Request ids look like UUIDs; what is counted up is the last part.
         self._request_prefix = str(uuid.uuid4())[:-12].encode()
         self._requests = 0
+        self.access_log = settings.access_log
         self.timings = {name: Timing() for name in OPERATIONS}
 
     def _make_store(self) -> Store:
@@ -102,6 +110,7 @@ class Service:
             raise
         self.move_tasks.load(snapshot.tasks)
         self.retention.start()
+        log.info("listening on %s, port %d", self.settings.host, self.port, extra=fields("start", version=__version__))
 
     def _build(self, snapshot: Snapshot) -> None:
         directory = Directory(self.store, self.clock, self.settings.region, self.settings.cool_down)
@@ -133,6 +142,7 @@ class Service:
     async def stop(self) -> None:
         """Take nothing new, finish what is being served, write everything, let go of the store."""
         assert self._server is not None
+        log.info("stopping", extra=fields("stopping", connections=len(self.connections)))
         self.pages.stopping = True
         self._server.close()
         for connection in list(self.connections):
@@ -144,6 +154,7 @@ class Service:
         await self.move_tasks.close()
         await self.metrics.close()
         self.store.close()
+        log.info("stopped", extra=fields("stop"))
 
     # What the front needs.
 
@@ -175,7 +186,16 @@ class Service:
         return b"%b%012x" % (self._request_prefix, self._requests)
 
     def defect(self, error: Exception) -> None:
-        log.error("a request failed by a defect of ours", exc_info=error)
+        log.error("a request failed by a defect of ours", exc_info=error, extra=fields("defect"))
+
+    def complain(self, context: dict[str, Any]) -> None:
+        """What the event loop has to say; not the objects that were involved, which may be messages."""
+        text, error = str(context.get("message")), context.get("exception")
+        log.error("a defect of ours: %s", text, exc_info=error, extra=fields("defect"))
+
+    def accessed(self, call: Connection, operation: str, status: int, seconds: float) -> None:
+        values = fields("request", operation=operation, status=status, seconds=round(seconds, 6), address=call.peer)
+        access.info("request", extra=values)
 
 
 def _handlers(messages: Messages, queues: Queues) -> dict[str, Handler]:

@@ -46,7 +46,7 @@ class Gone(msgspec.Struct, array_like=True, gc=False):
 class Batch:
     """Changes that go to disk together."""
 
-    __slots__ = ("appends", "calls", "failed", "gone", "moved", "moves", "removed", "results", "waiting")
+    __slots__ = ("appends", "calls", "changed", "failed", "gone", "moved", "moves", "removed", "results", "waiting")
 
     def __init__(self) -> None:
         # Rows as `rockdove.store.sql.statement` has them, flat. Applied in this order: an entry is known, and can be
@@ -62,6 +62,8 @@ class Batch:
         self.gone: dict[int, Gone] = {}
         self.results: list[Any] = []
         self.failed: StoreError | None = None
+        # Whether it wrote anything: to read tells nothing of whether the disk takes changes.
+        self.changed = False
 
 
 class Writer:
@@ -145,9 +147,9 @@ class Writer:
         failed = batch.failed
         if failed is not None:
             self._fail(failed)
-        elif self.trouble is not None:
+        elif self.trouble is not None and batch.changed:
             self.trouble = None
-            log.warning("the store takes changes again")
+            log.warning("the store takes changes again", extra={"event": "store-recovered"})
         for landed in batch.waiting:
             try:
                 landed(failed)
@@ -165,7 +167,7 @@ class Writer:
     def _fail(self, failed: StoreError) -> None:
         # Told once: while the disk is full, every request would write a line otherwise.
         if self.trouble is None:
-            log.error("the store fails, and requests are told so: %s", failed)
+            log.error("the store fails, and requests are told so: %s", failed, extra={"event": "store-trouble"})
         self.trouble = str(failed)
         self.failures += 1
         self.on_failure()
@@ -189,9 +191,10 @@ class Writer:
         db.close()
 
     def _write(self, db: apsw.Connection, batch: Batch) -> None:
-        began = perf_counter()
+        began, before = perf_counter(), db.total_changes()
         try:
             _apply(db, batch)
+            batch.changed = db.total_changes() > before
         except Exception as error:
             batch.failed, batch.results = _failure(db, error), []
         self.busy_s += perf_counter() - began

@@ -36,6 +36,8 @@ def test_a_failed_batch_is_trouble_until_one_lands(bench: Bench) -> None:
     fail(bench)
     assert bench.store.trouble is not None
     assert "disk is full" in bench.store.trouble
+    assert queue.count() == (0, 0, 0)
+    assert bench.store.trouble is not None, "to read is no change"
     queue.send("a")
     assert bench.store.trouble is None
 

@@ -1,0 +1,16 @@
+"""Times of requests in buckets."""
+
+from rockdove.server.timing import BOUNDS, Timing
+
+
+def test_buckets_are_cumulative_and_bounds_belong_to_theirs() -> None:
+    timing = Timing()
+    for seconds in (0.0, BOUNDS[0], 0.0006, 31.0):
+        timing.add(seconds)
+    buckets = dict(timing.buckets())
+    assert buckets[str(BOUNDS[0])] == 2
+    assert buckets["0.001"] == 3
+    assert buckets[str(BOUNDS[-1])] == 3
+    assert buckets["+Inf"] == 4
+    assert len(buckets) == len(BOUNDS) + 1
+    assert timing.seconds == sum((0.0, BOUNDS[0], 0.0006, 31.0))
