@@ -332,3 +332,19 @@ class RequestTooLarge(Fault):
     shape = "RequestEntityTooLarge"
     code = "RequestEntityTooLarge"
     status = 413
+
+
+class UnsupportedMediaType(Fault):
+    """A request body that is compressed: inflating it could take any amount of memory."""
+
+    shape = "UnsupportedMediaTypeException"
+    code = "UnsupportedMediaType"
+    status = 415
+    text = "The request's body is compressed (header Content-Encoding); send it as it is."
+
+
+class Throttling(Fault):
+    """More at once than the service takes. On this one every SDK asks again after a pause, on SQS's own not all do."""
+
+    shape = "ThrottlingException"
+    code = "ThrottlingException"

@@ -1,13 +1,16 @@
 """The HTTP/1.1 front: one object for each connection, one request at a time on it, no framework in between."""
 
 import asyncio
+from collections.abc import Callable
 from time import perf_counter
 from typing import Protocol
 
-from rockdove.core.errors import AccessDenied, Fault, InternalFailure, RequestTooLarge
+from rockdove.core.errors import Fault, InternalFailure, RequestTooLarge, UnsupportedMediaType
 from rockdove.server.address import base_url, decoded, lower, origin_form
+from rockdove.server.guard import Guard
+from rockdove.server.origin import Origins, preflight
 from rockdove.server.page import Page
-from rockdove.server.reader import MAX_BODY_BYTES, Reader
+from rockdove.server.reader import Reader
 from rockdove.server.timing import Timing
 from rockdove.wire import awsjson, query
 from rockdove.wire.operation import Operation
@@ -25,15 +28,21 @@ _REASONS = {
     403: b"Forbidden",
     404: b"Not Found",
     405: b"Method Not Allowed",
+    408: b"Request Timeout",
     413: b"Payload Too Large",
+    415: b"Unsupported Media Type",
+    429: b"Too Many Requests",
     431: b"Request Header Fields Too Large",
     500: b"Internal Server Error",
     503: b"Service Unavailable",
 }
 
 
-# Headers that browsers add to what a page asks for, as they spell them on the wire.
-_FROM_PAGES = frozenset((b"Origin", b"origin", b"Sec-Fetch-Site", b"sec-fetch-site"))
+# Headers that must be looked at before a request is served: those that browsers add to what a page asks for, as they
+# spell them on the wire, and those that say that the body is not what it seems.
+_NOTABLE = frozenset(
+    (b"Origin", b"origin", b"Sec-Fetch-Site", b"sec-fetch-site", b"Content-Encoding", b"content-encoding")
+)
 
 
 class Site(Protocol):
@@ -41,6 +50,8 @@ class Site(Protocol):
 
     account: str
     trust_proxy: bool
+    guard: Guard
+    origins: Origins
     connections: set[Reader]
 
     def handle(self, call: "Connection", operation: Operation, request: Request) -> None:
@@ -68,8 +79,8 @@ class Site(Protocol):
 class Connection(Reader):
     """A client's connection, and the call that is being served on it (see `rockdove.server.call.Call`)."""
 
-    def __init__(self, site: Site) -> None:
-        super().__init__(site)
+    def __init__(self, site: Site, leave: Callable[[], None]) -> None:
+        super().__init__(site, leave)
         self._site = site
         # Whether the request holds no escaped character, and so no control character either.
         self.plain = False
@@ -78,6 +89,8 @@ class Connection(Reader):
         self._served_headers: dict[bytes, bytes] = {}
         self._began_s = 0.0
         self._head_only = False
+        # What the browser has to be told that asks for a page of another origin.
+        self._to_browser = b""
 
     def _serve(self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool) -> None:
         self._busy = True
@@ -86,8 +99,8 @@ class Connection(Reader):
         self._began_s = perf_counter()
         self._operation = None
         try:
-            if not _FROM_PAGES.isdisjoint(headers):
-                self._check_origin(lower(headers))
+            if not _NOTABLE.isdisjoint(headers) and self._is_settled(method, lower(headers)):
+                return
             target = headers.get(b"X-Amz-Target") or lower(headers).get(b"x-amz-target")
             if target is not None and method == b"POST":
                 self._json = True
@@ -107,13 +120,16 @@ class Connection(Reader):
             self._site.defect(error)
             self.fail(InternalFailure())
 
-    def _check_origin(self, headers: dict[bytes, bytes]) -> None:
-        """A page that a browser got from elsewhere must not command a service on its user's machine."""
-        origin, host = headers.get(b"origin"), headers.get(b"host", b"")
-        foreign = origin is not None and origin.partition(b"://")[2].lower() != host.lower()
-        if foreign or headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
-            self._json = b"x-amz-target" in headers
-            raise AccessDenied("Requests from web pages of another origin are refused.")
+    def _is_settled(self, method: bytes, headers: dict[bytes, bytes]) -> bool:
+        """Whether the request has its answer already. Whoever may not ask, and what cannot be read, is a fault."""
+        self._json = b"x-amz-target" in headers
+        self._to_browser = self._site.origins.admit(headers)
+        if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+            raise UnsupportedMediaType()
+        leave = preflight(headers) if method == b"OPTIONS" and self._to_browser else None
+        if leave is not None:
+            self._write(200, b"text/plain", b"", leave)
+        return leave is not None
 
     def _is_page(self, method: bytes, url: bytes) -> bool:
         if method not in (b"GET", b"POST", b"HEAD"):
@@ -160,7 +176,7 @@ class Connection(Reader):
             self._write(200, b"text/xml", text, b"x-amzn-RequestId: " + request_id + b"\r\n")
             return
         body = awsjson.encode(result)
-        if self._transport is None or not self._keep_alive or self._closing:
+        if self._transport is None or not self._keep_alive or self._closing or self._to_browser:
             self._write(200, b"application/x-amz-json-1.0", body, b"x-amzn-RequestId: " + request_id + b"\r\n")
             return
         self._transport.write(_OK_JSON % (request_id, len(body)) + body)
@@ -202,15 +218,17 @@ class Connection(Reader):
                 status,
                 _REASONS.get(status, b"Error"),
                 kind,
-                extra,
+                extra + self._to_browser,
                 b"Connection: close\r\n" if last else b"",
                 len(body),
             )
             + body
         )
+        self._to_browser = b""
         if last:
             self._busy = False
             self._closing = True
+            self._since_s = asyncio.get_running_loop().time()
             if self._deaf:
                 self._hang_up_gently(transport)
             else:
@@ -225,24 +243,23 @@ class Connection(Reader):
         asyncio.get_running_loop().call_later(LINGER_S, transport.close)
 
     def _too_large(self, headers: dict[bytes, bytes]) -> None:
-        if self._busy:
+        if self._busy or self._ahead:
             self._refuse(413, b"The request is too large.")
             return
-        self._deaf = True
-        self._json = b"x-amz-target" in headers
+        self._forget()
+        self._json, self._operation = b"x-amz-target" in headers, None
         self._keep_alive = False
-        self.fail(RequestTooLarge(f"The request must be at most {MAX_BODY_BYTES} bytes long."))
+        self.fail(RequestTooLarge(f"The request must be at most {self._limits.max_body_bytes} bytes long."))
 
     def _refuse(self, status: int, text: bytes) -> None:
-        """Answer what cannot be understood, after what came before it, and hang up."""
-        self._deaf = True
+        self._forget()
 
         def refuse() -> None:
             self._keep_alive = False
             self._site.erred("", status)
             self._write(status, b"text/plain", text + b"\n")
 
-        if self._busy:
-            self._ahead.append(refuse)
+        if self._busy or self._ahead:
+            self._ahead.append((0, refuse))
         else:
             refuse()

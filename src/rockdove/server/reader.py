@@ -11,27 +11,35 @@ import httptools
 
 from rockdove.server.address import lower
 from rockdove.server.call import Waiting
+from rockdove.server.guard import Guard
 
-# A request body of this size holds the largest batch in its most wasteful encoding.
-MAX_BODY_BYTES = 8 * 1024 * 1024
-MAX_HEADER_BYTES = 64 * 1024
-# Requests that a client may send ahead on one connection; past that, reading pauses.
-MAX_AHEAD = 16
+# Bytes that a client may send ahead of the request being served; past that, reading pauses.
+MAX_AHEAD_BYTES = 256 * 1024
 
 
 class Site(Protocol):
     """What reading needs of the service."""
 
     account: str
+    guard: Guard
     connections: set["Reader"]
 
 
 class Reader(asyncio.Protocol):
     """A client's connection, and the requests that are read from it; `rockdove.server.http` serves them."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, leave: Callable[[], None]) -> None:
+        """``leave`` is called when the connection has ended."""
+        self._leave = leave
         self.account = site.account
         self._connections = site.connections
+        self._guard = site.guard
+        self._limits = limits = site.guard.limits
+        # What comes in larger pieces is cut, so that no request of more than a piece is complete before it is measured.
+        self._piece_bytes = min(limits.max_header_bytes, limits.max_body_bytes)
+        # Since when the loop's clock has been running for what the client has to do now.
+        self._since_s = 0.0
+        self._used = False
         self.waiting: Waiting | None = None
         self._transport: asyncio.Transport | None = None
         # The request being read. The parser calls these methods of a list and a dictionary directly, which costs a
@@ -48,10 +56,13 @@ class Reader(asyncio.Protocol):
         self.on_headers_complete = self._headers_to_come.clear
         self._continued = False
         self._complete = False
+        # The headers before the first chunk of a body.
+        self._leading: dict[bytes, bytes] = {}
         self._parser = httptools.HttpRequestParser(self)
         # The request being served, and those read ahead.
         self._busy = False
-        self._ahead: deque[Callable[[], None]] = deque()
+        self._ahead: deque[tuple[int, Callable[[], None]]] = deque()
+        self._ahead_bytes = 0
         self._paused = False
         self._congested = False
         self._closing = False
@@ -65,9 +76,12 @@ class Reader(asyncio.Protocol):
         # uvloop's transports do not derive from asyncio's.
         self._transport = cast(asyncio.Transport, transport)
         self._connections.add(self)
+        self._since_s = asyncio.get_running_loop().time()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._connections.discard(self)
+        self._guard.free(self)
+        self._leave()
         self._transport = None
         self._ahead.clear()
         if self.waiting is not None:
@@ -77,9 +91,12 @@ class Reader(asyncio.Protocol):
     def pause_writing(self) -> None:
         """The client does not read its answers: it gets no more of them until it does."""
         self._congested = True
+        self._since_s = asyncio.get_running_loop().time()
+        self._hold()
 
     def resume_writing(self) -> None:
         self._congested = False
+        self._hold()
         self._serve_next()
 
     def eof_received(self) -> bool:
@@ -89,6 +106,10 @@ class Reader(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._closing or self._deaf:
+            return
+        if len(data) > self._piece_bytes:
+            for start in range(0, len(data), self._piece_bytes):
+                self.data_received(data[start : start + self._piece_bytes])
             return
         self._complete = False
         try:
@@ -104,21 +125,34 @@ class Reader(asyncio.Protocol):
 
     def _check_unfinished(self, number: int) -> None:
         """More of the request is to come: do not let it grow without bound, and ask for the body if it waits."""
+        if not self._unfinished_bytes:
+            self._since_s = asyncio.get_running_loop().time()
         self._unfinished_bytes += number
-        headers = lower(self._headers)
-        length = headers.get(b"content-length", b"")
-        announced = int(length) if length.isdigit() and len(length) < 20 else 0
-        if not self._body and self._unfinished_bytes > MAX_HEADER_BYTES and not announced:
-            self._refuse(431, b"The request's headers are too large.")
-        elif max(announced, self._unfinished_bytes - MAX_HEADER_BYTES) > MAX_BODY_BYTES:
-            self._too_large(headers)
-        elif not (self._body or self._continued) and self._waits_for_leave(headers) and self._transport is not None:
-            self._continued = True
-            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if self._headers_to_come:
+            if self._unfinished_bytes > self._limits.max_header_bytes:
+                self._refuse(
+                    431, b"The request's headers are too large: at most %d bytes." % self._limits.max_header_bytes
+                )
+                return
+        else:
+            headers = lower(self._headers)
+            length = headers.get(b"content-length", b"")
+            announced = int(length) if length.isdigit() and len(length) < 20 else 0
+            if max(announced, self._unfinished_bytes - self._limits.max_header_bytes) > self._limits.max_body_bytes:
+                self._too_large(headers)
+                return
+            self._give_leave(headers)
+        self._hold()
+        if self._busy or self._congested:
+            self._pause()
 
-    def _waits_for_leave(self, headers: dict[bytes, bytes]) -> bool:
-        """Whether the client has sent all headers, and the body only when it is told to go on."""
-        return not self._headers_to_come and headers.get(b"expect", b"").lower() == b"100-continue"
+    def _give_leave(self, headers: dict[bytes, bytes]) -> None:
+        """A client may have sent all headers, and the body only when it is told to go on."""
+        if self._body or self._continued or headers.get(b"expect", b"").lower() != b"100-continue":
+            return
+        self._continued = True
+        if self._transport is not None:
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def is_gone(self) -> bool:
         """Also true if the client's farewell has arrived but was not read yet."""
@@ -138,7 +172,71 @@ class Reader(asyncio.Protocol):
         if not self._busy and self._transport is not None:
             self._transport.close()
 
+    # What is held, and for how long.
+
+    def _hold(self) -> None:
+        unread = self._transport.get_write_buffer_size() if self._congested and self._transport is not None else 0
+        self._guard.hold(self, self._unfinished_bytes + self._ahead_bytes + unread)
+
+    def let_go(self) -> bool:
+        if self._congested:
+            self._cut_off()
+            return True
+        if self._busy or not self._unfinished_bytes or self._deaf:
+            return False
+        self._refuse(503, b"The service has no memory left for a request that arrives so slowly. Please try again.")
+        return True
+
+    def check_time(self, now_s: float) -> None:
+        transport, limits = self._transport, self._limits
+        if transport is None:
+            return
+        if not (self._busy or self._unfinished_bytes or self._congested):
+            self._guard.free(self)
+        closing = transport.is_closing()
+        if self._complete or (self._busy and not (self._congested or closing)):
+            # It has sent a whole request since the last look, or it is our turn.
+            self._complete, self._used, self._since_s = False, True, now_s
+            return
+        waited_s = now_s - self._since_s
+        if self._congested or closing:
+            if waited_s > limits.write_timeout_s:
+                self._cut_off()
+        elif self._deaf:
+            return
+        elif self._unfinished_bytes or self._url or not self._headers_to_come:
+            most_s = limits.header_timeout_s if self._headers_to_come else limits.body_timeout_s
+            if waited_s > most_s:
+                self._refuse(408, b"The request did not arrive within %d seconds." % most_s)
+        elif waited_s > (limits.idle_timeout_s if self._used else limits.header_timeout_s):
+            transport.close()
+
+    def _forget(self) -> None:
+        """What was read of a request is of no use any more, and nothing more is read."""
+        self._deaf = True
+        self._unfinished_bytes = 0
+        for read in (self._url, self._body, self._headers):
+            read.clear()
+        self._guard.free(self)
+
+    def _cut_off(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
     # Parser.
+
+    def on_chunk_header(self) -> None:
+        """Of encodings, only chunks are undone; whatever else the header names is not."""
+        if not self._body:
+            self._leading = self._headers.copy()
+            if lower(self._leading).get(b"transfer-encoding", b"").lower() != b"chunked":
+                raise ValueError("a transfer encoding that is not known here")
+
+    def on_chunk_complete(self) -> None:
+        """What follows the last chunk must not replace a header that somebody before us has looked at."""
+        if self._headers != self._leading:
+            self._headers.clear()
+            self._headers.update(self._leading)
 
     def on_message_complete(self) -> None:
         self._complete = True
@@ -163,10 +261,27 @@ class Reader(asyncio.Protocol):
         headers.clear()
 
     def _put_aside(self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool) -> None:
-        self._ahead.append(lambda: self._serve(method, url, headers, body, keep_alive))
-        if len(self._ahead) >= MAX_AHEAD and self._transport is not None and not self._paused:
+        self._ahead.append((len(body), lambda: self._serve(method, url, headers, body, keep_alive)))
+        self._ahead_bytes += len(body)
+        self._hold()
+        self._pause()
+
+    def _pause(self) -> None:
+        """Read no further if the client has sent enough ahead."""
+        number = self._ahead_bytes + self._unfinished_bytes
+        if self._transport is None or self._paused:
+            return
+        if len(self._ahead) >= self._limits.max_pipelined or number > MAX_AHEAD_BYTES:
             self._paused = True
             self._transport.pause_reading()
+            # Comes after all that was read: half a request would not be served, and so reading not go on.
+            self._ahead.append((0, self._read_on))
+
+    def _read_on(self) -> None:
+        if self._paused and self._transport is not None:
+            self._paused = False
+            self._transport.resume_reading()
+        self._serve_next()
 
     # In their turn.
 
@@ -180,10 +295,8 @@ class Reader(asyncio.Protocol):
     def _serve_next(self) -> None:
         if self._busy or self._congested or not self._ahead:
             return
-        serve = self._ahead.popleft()
-        if self._paused and self._transport is not None and len(self._ahead) < MAX_AHEAD // 2:
-            self._paused = False
-            self._transport.resume_reading()
+        number, serve = self._ahead.popleft()
+        self._ahead_bytes -= number
         serve()
 
     # What serving has to do.

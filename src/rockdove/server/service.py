@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-import socket
+import ssl
 import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rockdove import __version__
 from rockdove.broker.accounts import Accounts
@@ -24,14 +25,19 @@ from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import Clock, SystemClock
 from rockdove.core.errors import Fault, InternalFailure
 from rockdove.core.receipt import Receipts
+from rockdove.server.guard import Guard
 from rockdove.server.http import Connection
+from rockdove.server.limit import Limits
+from rockdove.server.listener import Listener
 from rockdove.server.log import fields
 from rockdove.server.messages import Messages
 from rockdove.server.metrics import Metrics
+from rockdove.server.origin import Origins
 from rockdove.server.page import Pages
 from rockdove.server.queues import Queues
 from rockdove.server.reader import Reader
 from rockdove.server.timing import Timing
+from rockdove.server.tls import Certificate, TlsError
 from rockdove.store.base import Snapshot, Store
 from rockdove.store.keyfile import KeyFile, KeySource, MemoryKey
 from rockdove.store.memory import MemoryStore
@@ -70,6 +76,12 @@ class Settings(Struct, kw_only=True):
     metrics_token: str | None = None
     # A line for every request.
     access_log: bool = False
+    limits: Limits = Limits()
+    # Both or none.
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    # Origins whose pages may use the service, as browsers write them.
+    cors_origin: tuple[str, ...] = ()
 
 
 class Service:
@@ -83,7 +95,11 @@ class Service:
         self.connections: set[Reader] = set()
         self.clock = clock or SystemClock()
         self.store = self._make_store()
-        self._server: asyncio.Server | None = None
+        self.guard = Guard(settings.limits)
+        self.origins = Origins(settings.cors_origin)
+        self._certificate = (
+            Certificate(settings.tls_cert, settings.tls_key) if settings.tls_cert and settings.tls_key else None
+        )
         self._tasks: set[asyncio.Task[None]] = set()
         # Request ids look like UUIDs; what is counted up is the last part.
         self._request_prefix = str(uuid.uuid4())[:-12].encode()
@@ -100,11 +116,12 @@ class Service:
         return MemoryKey() if self.settings.store == "memory" else KeyFile(self.settings.data)
 
     async def start(self) -> None:
-        """Open the store and listen. Raises `DataFolderError` or OSError."""
+        """Open the store and listen. Raises `DataFolderError`, `TlsError` or OSError."""
+        context = self._certificate.load() if self._certificate is not None else None
         snapshot = self.store.open()
         try:
             self._build(snapshot)
-            await self._listen()
+            await self._listen(context)
         except BaseException:
             self.store.close()
             raise
@@ -126,30 +143,43 @@ class Service:
             lambda: self.store.trouble, self.metrics.text, self.defect, self.settings.metrics_token, self.trust_proxy
         )
 
-    async def _listen(self) -> None:
-        loop = asyncio.get_running_loop()
-        host, port = self.settings.host, self.settings.port
-        if port == 0:
-            # A name may stand for several addresses; each would get a port of its own.
-            host = str((await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))[0][4][0])
-        self._server = await loop.create_server(partial(Connection, self), host, port, backlog=4096)
+    async def _listen(self, context: ssl.SSLContext | None) -> None:
+        settings = self.settings
+        limits = settings.limits
+        if settings.trust_proxy:
+            # All clients have the proxy's address: it is the proxy that must count them.
+            limits = replace(limits, max_connections_per_address=0)
+        self._listener = Listener(partial(Connection, self), limits, context)
+        await self._listener.open(settings.host, settings.port)
+        self.guard.watch(self.connections)
 
     @property
     def port(self) -> int:
-        assert self._server is not None
-        return int(self._server.sockets[0].getsockname()[1])
+        return self._listener.port
+
+    def reload(self) -> None:
+        """Read the certificate anew; connections that are open keep theirs. What is broken changes nothing."""
+        if self._certificate is None:
+            log.info("nothing to reload: this service has no TLS certificate")
+            return
+        try:
+            self._listener.context = self._certificate.load()
+        except TlsError as error:
+            log.error("still using the old TLS certificate: %s", error)
+            return
+        log.info("reloaded the TLS certificate; new connections get it")
 
     async def stop(self) -> None:
         """Take nothing new, finish what is being served, write everything, let go of the store."""
-        assert self._server is not None
         log.info("stopping", extra=fields("stopping", connections=len(self.connections)))
         self.pages.stopping = True
-        self._server.close()
+        self._listener.close()
         for connection in list(self.connections):
             connection.shut()
         deadline = asyncio.get_running_loop().time() + STOP_S
         while self.connections and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.01)
+        self.guard.close()
         await self.retention.close()
         await self.move_tasks.close()
         await self.metrics.close()

@@ -1,0 +1,71 @@
+"""What clients hold of the service's memory with what they have not finished, and who takes too long."""
+
+import asyncio
+from collections.abc import Collection
+from typing import Protocol
+
+from rockdove.server.limit import Limits
+
+# Seconds between two looks at all connections, unless a limit is shorter.
+SWEEP_S = 1.0
+
+
+class Held(Protocol):
+    """A connection, as far as it can hold things up."""
+
+    def check_time(self, now_s: float) -> None:
+        """End what takes too long."""
+
+    def let_go(self) -> bool:
+        """Memory is short: refuse what is unfinished. False if there is nothing that can be refused."""
+
+
+class Guard:
+    """One for all connections. A request that arrives in one piece, and whose answer is taken, costs nothing here."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        # Who holds how many bytes, the longest holder first.
+        self._held: dict[Held, int] = {}
+        self._bytes = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def held_bytes(self) -> int:
+        return self._bytes
+
+    def hold(self, holder: Held, number: int) -> None:
+        """So many bytes are held by this one now. If that is too much, the longest holder has to let go."""
+        self._bytes += number - self._held.get(holder, 0)
+        self._held[holder] = number
+        if self._bytes > self.limits.max_buffered_bytes:
+            self._make_room()
+
+    def free(self, holder: Held) -> None:
+        self._bytes -= self._held.pop(holder, 0)
+
+    def _make_room(self) -> None:
+        for holder in list(self._held):
+            if holder.let_go():
+                self.free(holder)
+                if self._bytes <= self.limits.max_buffered_bytes:
+                    return
+
+    def watch(self, connections: Collection[Held]) -> None:
+        """Look at all connections every second, instead of a timer for each request."""
+        limits, loop = self.limits, asyncio.get_running_loop()
+        shortest = min(
+            limits.header_timeout_s, limits.body_timeout_s, limits.write_timeout_s, limits.idle_timeout_s, 2 * SWEEP_S
+        )
+
+        def sweep() -> None:
+            now = loop.time()
+            for connection in list(connections):
+                connection.check_time(now)
+            self._timer = loop.call_later(shortest / 2, sweep)
+
+        sweep()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
