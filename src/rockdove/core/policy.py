@@ -5,23 +5,14 @@ from typing import Any
 
 import msgspec
 
+from rockdove.core import permission
+from rockdove.core.condition import Unsupported
 from rockdove.core.errors import InvalidAttributeValue, InvalidParameterValue, OverLimit
+from rockdove.core.permission import GRANTABLE
 
 MAX_STATEMENTS = 20
 MAX_ACTIONS = 7
-# What AddPermission takes, besides "*".
-GRANTABLE = frozenset(
-    (
-        "SendMessage",
-        "ReceiveMessage",
-        "DeleteMessage",
-        "ChangeMessageVisibility",
-        "GetQueueAttributes",
-        "GetQueueUrl",
-        "ListDeadLetterSourceQueues",
-        "PurgeQueue",
-    )
-)
+MAX_POLICY_BYTES = 8_192
 _VERSIONS = ("2008-10-17", "2012-10-17")
 _STATEMENT = frozenset(
     (
@@ -41,13 +32,27 @@ _ACCOUNT = re.compile(r"[0-9]{12}")
 
 
 def check(text: str) -> None:
-    """Refuse what is not a policy."""
+    """Refuse what is not a policy, and what is one but has something in it that could not be kept to."""
     try:
         policy = msgspec.json.decode(text)
     except (ValueError, RecursionError):
         raise InvalidAttributeValue("Invalid value for the parameter Policy.") from None
     if not _is_policy(policy):
         raise InvalidAttributeValue("Invalid value for the parameter Policy.")
+    _check_size(text, policy)
+    try:
+        permission.read(text)
+    except Unsupported as error:
+        raise InvalidAttributeValue(f"Invalid value for the parameter Policy. Reason: {error}.") from None
+
+
+def _check_size(text: str, policy: dict[str, Any]) -> None:
+    """A policy is asked about every request: it must not be a burden to others."""
+    statements = policy["Statement"]
+    if isinstance(statements, list) and len(statements) > MAX_STATEMENTS:
+        raise OverLimit(f"{len(statements)} statements were found, maximum allowed is {MAX_STATEMENTS}.")
+    if len(text.encode()) > MAX_POLICY_BYTES:
+        raise OverLimit(f"The policy has {len(text.encode())} bytes, maximum allowed is {MAX_POLICY_BYTES}.")
 
 
 def _is_policy(policy: Any) -> bool:
@@ -70,6 +75,7 @@ def _is_statement(statement: Any) -> bool:
         and ("Action" in statement) != ("NotAction" in statement)
         and _is_principal(statement.get("Principal", statement.get("NotPrincipal")))
         and _is_texts(statement.get("Action", statement.get("NotAction")))
+        and not ("Resource" in statement and "NotResource" in statement)
         and _is_texts(statement.get("Resource", statement.get("NotResource", "*")))
         and isinstance(statement.get("Sid", ""), str)
         and isinstance(statement.get("Condition", {}), dict)
@@ -107,7 +113,9 @@ def grant(text: str | None, queue_arn: str, label: str, accounts: list[str], act
             "Resource": queue_arn,
         }
     )
-    return msgspec.json.encode(policy).decode()
+    granted = msgspec.json.encode(policy).decode()
+    _check_size(granted, policy)
+    return granted
 
 
 def revoke(text: str | None, queue_arn: str, label: str) -> str | None:

@@ -1,0 +1,208 @@
+"""Conditions of policy statements: the common operators over the common keys; all others are refused."""
+
+import ipaddress
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from rockdove.core.glob import glob
+
+# What is known of a request, by lower-case names of keys; a key that does not apply is not there.
+Context = Mapping[str, str]
+Test = Callable[[Context], bool]
+# Whether a value of the context fits.
+Match = Callable[[str], bool]
+
+# The keys, with the families of operators that make sense for them besides those of strings.
+KEYS: dict[str, frozenset[str]] = {
+    "aws:currenttime": frozenset(("Date",)),
+    "aws:epochtime": frozenset(("Date", "Numeric")),
+    "aws:securetransport": frozenset(("Bool",)),
+    "aws:sourceip": frozenset(("Ip",)),
+    "aws:principalaccount": frozenset(("Numeric",)),
+    "aws:principalarn": frozenset(("Arn",)),
+    "aws:sourcearn": frozenset(("Arn",)),
+    "aws:sourceaccount": frozenset(("Numeric",)),
+}
+# By name: the family, whether it is a negation, and what to do with a value of the policy.
+_Operator = tuple[str, bool, Callable[[str], Match]]
+
+
+class Unsupported(ValueError):
+    """Something in a policy that this service does not know; says what."""
+
+
+def compile_conditions(conditions: Any) -> list[Test]:
+    """All tests must hold. Raises `Unsupported`."""
+    if not isinstance(conditions, dict):
+        raise Unsupported("Condition must be an object")
+    tests = []
+    for operator, block in conditions.items():
+        if not isinstance(block, dict) or not block:
+            raise Unsupported(f"the condition {operator} must be an object with keys")
+        tests += [_test(operator, key, values) for key, values in block.items()]
+    return tests
+
+
+def _test(operator: str, key: str, values: Any) -> Test:
+    name = key.lower()
+    if name not in KEYS:
+        raise Unsupported(f"the condition key {key} is not supported")
+    texts = [_text(value, key) for value in (values if isinstance(values, list) else [values])]
+    if not texts:
+        raise Unsupported(f"the condition key {key} has no value")
+    if operator == "Null":
+        return _null(name, texts)
+    base = operator.removesuffix("IfExists")
+    if base not in _OPERATORS:
+        raise Unsupported(f"the condition operator {operator} is not supported")
+    family, negated, make = _OPERATORS[base]
+    if family != "String" and family not in KEYS[name]:
+        raise Unsupported(f"the condition operator {operator} does not go with {key}")
+    matches = [make(text) for text in texts]
+    # Of a key that is not there, AWS says that a negation holds and nothing else does, unless it ends in IfExists.
+    absent = negated or base != operator
+
+    def test(context: Context) -> bool:
+        value = context.get(name)
+        return absent if value is None else any(match(value) for match in matches) != negated
+
+    return test
+
+
+def _text(value: Any, key: str) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    if not isinstance(value, str):
+        raise Unsupported(f"the condition key {key} has a value that is no text")
+    if "${" in value:
+        raise Unsupported("policy variables are not supported")
+    return value
+
+
+def _null(name: str, texts: list[str]) -> Test:
+    if texts not in (["true"], ["false"]):
+        raise Unsupported("the condition Null must have the value true or false")
+    wanted = texts == ["true"]
+    return lambda context: (name not in context) == wanted
+
+
+# What the operators do.
+
+
+def _equals(text: str) -> Match:
+    return text.__eq__
+
+
+def _equals_any_case(text: str) -> Match:
+    wanted = text.casefold()
+    return lambda value: value.casefold() == wanted
+
+
+def _like(text: str) -> Match:
+    pattern = glob(text)
+    return lambda value: pattern.match(value) is not None
+
+
+def _arn(text: str) -> Match:
+    """The six parts of an ARN one by one: a star in one does not reach over a colon into the next."""
+    parts = text.split(":", 5)
+    if len(parts) != 6:
+        raise Unsupported(f"{text} is not an ARN")
+    patterns = [glob(part) for part in parts]
+
+    def match(value: str) -> bool:
+        found = value.split(":", 5)
+        return len(found) == 6 and all(
+            pattern.match(part) is not None for pattern, part in zip(patterns, found, strict=True)
+        )
+
+    return match
+
+
+def _bool(text: str) -> Match:
+    if text.lower() not in ("true", "false"):
+        raise Unsupported(f"{text} is neither true nor false")
+    return text.lower().__eq__
+
+
+def _ip(text: str) -> Match:
+    try:
+        network = ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        raise Unsupported(f"{text} is not an address or a range of addresses") from None
+
+    def match(value: str) -> bool:
+        address = ipaddress.ip_address(value)
+        return address in network
+
+    return match
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise Unsupported(f"{text} is not a number")
+    return number
+
+
+_DIGITS = re.compile(r"\d{1,12}(\.\d+)?", re.ASCII)
+
+
+def _seconds(text: str) -> float:
+    """Of a date as ISO 8601 has it, or of seconds since 1970; UTC where nothing else is said."""
+    if _DIGITS.fullmatch(text):
+        return float(text)
+    try:
+        date = datetime.fromisoformat(text)
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise Unsupported(f"{text} is not a date") from None
+
+
+_Compare = Callable[[float, float], bool]
+
+
+def _ordered(read: Callable[[str], float], compare: _Compare) -> Callable[[str], Match]:
+    def make(text: str) -> Match:
+        bound = read(text)
+        return lambda value: compare(read(value), bound)
+
+    return make
+
+
+_ORDER: dict[str, tuple[bool, _Compare]] = {
+    "Equals": (False, float.__eq__),
+    "NotEquals": (True, float.__eq__),
+    "LessThan": (False, float.__lt__),
+    "LessThanEquals": (False, float.__le__),
+    "GreaterThan": (False, float.__gt__),
+    "GreaterThanEquals": (False, float.__ge__),
+}
+
+_OPERATORS: dict[str, _Operator] = {
+    "StringEquals": ("String", False, _equals),
+    "StringNotEquals": ("String", True, _equals),
+    "StringEqualsIgnoreCase": ("String", False, _equals_any_case),
+    "StringNotEqualsIgnoreCase": ("String", True, _equals_any_case),
+    "StringLike": ("String", False, _like),
+    "StringNotLike": ("String", True, _like),
+    "ArnEquals": ("Arn", False, _arn),
+    "ArnNotEquals": ("Arn", True, _arn),
+    "ArnLike": ("Arn", False, _arn),
+    "ArnNotLike": ("Arn", True, _arn),
+    "Bool": ("Bool", False, _bool),
+    "IpAddress": ("Ip", False, _ip),
+    "NotIpAddress": ("Ip", True, _ip),
+    **{f"Numeric{name}": ("Numeric", no, _ordered(_number, compare)) for name, (no, compare) in _ORDER.items()},
+    **{f"Date{name}": ("Date", no, _ordered(_seconds, compare)) for name, (no, compare) in _ORDER.items()},
+}
+# All of them, for the documentation; each also with IfExists, but for Null.
+OPERATORS = (*_OPERATORS, "Null")

@@ -1,0 +1,233 @@
+"""Who may do what with a queue: a policy, read once, and the decision about one request."""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from rockdove.core.condition import Context, Test, Unsupported, compile_conditions
+from rockdove.core.glob import WILD, glob
+
+# What AWS lets an owner grant to other accounts. A batch goes by the permission of the single operation.
+GRANTABLE = frozenset(
+    (
+        "SendMessage",
+        "ReceiveMessage",
+        "DeleteMessage",
+        "ChangeMessageVisibility",
+        "GetQueueAttributes",
+        "GetQueueUrl",
+        "ListDeadLetterSourceQueues",
+        "PurgeQueue",
+    )
+)
+# What stays the owner's: "cross-account permissions don't apply" to these, and a policy that names them does not help.
+OWNERS = frozenset(
+    (
+        "AddPermission",
+        "CancelMessageMoveTask",
+        "CreateQueue",
+        "DeleteQueue",
+        "ListMessageMoveTasks",
+        "ListQueueTags",
+        "ListQueues",
+        "RemovePermission",
+        "SetQueueAttributes",
+        "StartMessageMoveTask",
+        "TagQueue",
+        "UntagQueue",
+    )
+)
+# What no policy takes from the owner: a queue must not be out of everybody's reach because of a mistake in its policy.
+REPAIRS = frozenset(("SetQueueAttributes", "RemovePermission", "GetQueueAttributes", "DeleteQueue"))
+
+# Policies read at most that are remembered.
+_REMEMBERED = 1_024
+_PREFIX = "sqs:"
+_ACTIONS = {action.lower() for action in GRANTABLE | OWNERS}
+_ACCOUNT = re.compile(r"[0-9]{12}")
+_IDENTITY = re.compile(r"arn:aws[a-z-]*:(?:iam|sts)::([0-9]{12}):(root|(?:user|role|assumed-role|federated-user)/.+)")
+_RESOURCE = re.compile(r"arn:[^:]*:sqs:[^:]*:([^:]*):([^:]*)")
+
+
+class Caller(Struct, frozen=True):
+    """Who asks: an account. ``name`` is what a user's ARN must end in to mean it."""
+
+    id: str
+    name: str
+
+    @property
+    def arn(self) -> str:
+        return f"arn:aws:iam::{self.id}:root"
+
+
+Fits = Callable[[str], bool]
+
+
+class Statement(Struct, frozen=True):
+    """One statement; an element with ``Not`` before its name is already turned round."""
+
+    allow: bool
+    is_for: Callable[[Caller], bool]
+    covers: Fits
+    reaches: Fits
+    conditions: list[Test]
+
+    def applies(self, caller: Caller, action: str, resource: str, context: Callable[[], Context]) -> bool:
+        return (
+            self.is_for(caller)
+            and self.covers(action)
+            and self.reaches(resource)
+            and (not self.conditions or all(test(context()) for test in self.conditions))
+        )
+
+
+class Policy(Struct, frozen=True):
+    """The statements of a policy."""
+
+    statements: list[Statement]
+
+    def decide(self, caller: Caller, action: str, resource: str, context: Callable[[], Context]) -> bool | None:
+        """True: allowed. False: denied, whatever else allows it. None: not a word about it.
+
+        ``action`` is an operation's name, ``resource`` the queue's ARN; ``context`` is asked for only if there are
+        conditions.
+        """
+        decision = None
+        for statement in self.statements:
+            if (not statement.allow or decision is None) and statement.applies(caller, action, resource, context):
+                if not statement.allow:
+                    return False
+                decision = True
+        return decision
+
+
+def is_permitted(
+    policy: Policy | None, owner: str, caller: Caller, action: str, resource: str, context: Callable[[], Context]
+) -> bool:
+    """An owner may do everything that is not denied to him; others only what is allowed to them, and not denied."""
+    own = caller.id == owner
+    if own and action in REPAIRS:
+        return True
+    if not own and action not in GRANTABLE:
+        return False
+    decision = None if policy is None else policy.decide(caller, action, resource, context)
+    return own if decision is None else decision
+
+
+def read(text: str) -> Policy:
+    """A policy whose form is right. Raises `Unsupported` for what is in it that this service does not know."""
+    policy = msgspec.json.decode(text)
+    statements = policy["Statement"]
+    return Policy([_statement(each) for each in (statements if isinstance(statements, list) else [statements])])
+
+
+@lru_cache(_REMEMBERED)
+def of(text: str | None) -> Policy | None:
+    """The policy of a queue, None if it has none; for one that cannot be read (an older version took it), one that
+    allows nothing."""
+    if text is None:
+        return None
+    try:
+        return read(text)
+    except (Unsupported, msgspec.MsgspecError, KeyError, TypeError):
+        return Policy([])
+
+
+def _statement(statement: dict[str, Any]) -> Statement:
+    return Statement(
+        allow=statement["Effect"] == "Allow",
+        is_for=_turned(statement, "Principal", _principal),
+        covers=_turned(statement, "Action", _actions),
+        reaches=_turned(statement, "Resource", _resources) if _has_resource(statement) else lambda resource: True,
+        conditions=compile_conditions(statement.get("Condition", {})),
+    )
+
+
+def _has_resource(statement: dict[str, Any]) -> bool:
+    return "Resource" in statement or "NotResource" in statement
+
+
+def _turned(statement: dict[str, Any], element: str, make: Callable[[Any], Callable[[Any], bool]]) -> Any:
+    if element in statement:
+        return make(statement[element])
+    fits = make(statement[f"Not{element}"])
+    return lambda value: not fits(value)
+
+
+# Principals.
+
+
+def _principal(value: Any) -> Callable[[Caller], bool]:
+    if value == "*":
+        return lambda caller: True
+    unknown = value.keys() - {"AWS", "Service"}
+    if unknown:
+        raise Unsupported(f"principals of the kind {min(unknown)} are not supported")
+    # Nobody here is a service of AWS's: such a principal is understood, and is never the caller.
+    tests = [_identity(text) for text in _texts(value.get("AWS", []))]
+    return lambda caller: any(test(caller) for test in tests)
+
+
+def _identity(text: str) -> Callable[[Caller], bool]:
+    if text == "*":
+        return lambda caller: True
+    if _ACCOUNT.fullmatch(text):
+        return lambda caller: caller.id == text
+    arn = _IDENTITY.fullmatch(text)
+    if arn is None:
+        raise Unsupported(f"the principal {text} is neither an account id, nor the ARN of an identity, nor *")
+    account, who = arn.groups()
+    # Accounts have no roles here, and one user each, of the account's name.
+    return lambda caller: caller.id == account and who in ("root", f"user/{caller.name}")
+
+
+# Actions and resources.
+
+
+def _actions(value: Any) -> Fits:
+    patterns = [_action(text) for text in _texts(value)]
+    return lambda action: any(pattern.match(action.lower()) is not None for pattern in patterns)
+
+
+def _action(text: str) -> re.Pattern[str]:
+    lower = text.lower()
+    if lower == "*":
+        return glob("*")
+    if not lower.startswith(_PREFIX):
+        raise Unsupported(f"the action {text} is not one of SQS")
+    name = lower.removeprefix(_PREFIX)
+    if WILD.isdisjoint(name) and name not in _ACTIONS:
+        if name.removesuffix("batch") in _ACTIONS:
+            raise Unsupported(f"the action {text} goes by the permission of the single one: leave Batch away")
+        raise Unsupported(f"there is no action {text}")
+    return glob(name)
+
+
+def _resources(value: Any) -> Fits:
+    patterns = [_resource(text) for text in _texts(value)]
+
+    def reaches(resource: str) -> bool:
+        _, _, _, _, account, name = resource.split(":", 5)
+        return any(owner.match(account) is not None and queue.match(name) is not None for owner, queue in patterns)
+
+    return reaches
+
+
+def _resource(text: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Patterns of account and name: one service is one region, whatever a policy calls it."""
+    if text == "*":
+        return glob("*"), glob("*")
+    if "${" in text:
+        raise Unsupported("policy variables are not supported")
+    arn = _RESOURCE.fullmatch(text)
+    if arn is None:
+        raise Unsupported(f"the resource {text} is not the ARN of a queue")
+    return glob(arn[1]), glob(arn[2])
+
+
+def _texts(value: str | list[str]) -> Iterable[str]:
+    return [value] if isinstance(value, str) else value
