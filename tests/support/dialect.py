@@ -65,8 +65,14 @@ def _session(protocol: str) -> boto3.Session:
     )
 
 
-def client(protocol: str, endpoint: str) -> Any:
-    """Checks no parameters itself: what is wrong with them is for the service to say."""
+def client(
+    protocol: str, endpoint: str, access_key: str = ACCESS_KEY, secret_key: str = SECRET_KEY, **options: Any
+) -> Any:
+    """Checks no parameters itself: what is wrong with them is for the service to say.
+
+    Options are those of `boto3.Session.client`.
+    """
     # botocore puts its user agent together anew for each request, which takes a sixth of the request's time.
-    options = config(parameter_validation=False, user_agent="contract")
-    return _session(protocol).client("sqs", endpoint_url=endpoint, config=options)
+    settings = config(parameter_validation=False, user_agent="contract")
+    keys = {"aws_access_key_id": access_key, "aws_secret_access_key": secret_key}
+    return _session(protocol).client("sqs", endpoint_url=endpoint, config=settings, **keys, **options)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import uvloop
 
+from rockdove.broker.accounts import Accounts, NewKey
 from rockdove.core.clock import Clock, ManualClock, SystemClock
 from rockdove.server.service import Service, Settings
 from tests.support.dialect import client
@@ -54,6 +55,13 @@ class RunningService:
         if protocol not in self._clients:
             self._clients[protocol] = client(protocol, self.endpoint)
         return self._clients[protocol]
+
+    @property
+    def accounts(self) -> Accounts:
+        return self._service.accounts
+
+    def add_account(self, name: str, **options: Any) -> NewKey:
+        return self.run(self._service.accounts.add(name, **options))
 
     def advance(self, seconds: float) -> None:
         """Time passes, and nothing else happens: what should follow from it must show in the next request."""

@@ -147,10 +147,11 @@ class Admin:
         redrive = attribute.redrive(value)
         target = self._directory.get(*redrive.target)
         start = f"Value {value} for parameter RedrivePolicy is invalid. Reason: "
+        # Before anything else, so that nobody learns which queues others have.
+        if redrive.target[0] != key[0]:
+            raise InvalidParameterValue(f"{start}Dead letter target owner should be same as the source.")
         if target is None:
             raise InvalidParameterValue(f"{start}Dead letter target does not exist.")
-        if target.key[0] != key[0]:
-            raise InvalidParameterValue(f"{start}Dead letter target owner should be same as the source.")
         if target.fifo != fifo:
             raise InvalidParameterValue(f"{start}Dead-letter queue must be same type of queue as the source.")
         allow = target.settings.redrive_allow

@@ -120,6 +120,15 @@ class MoveTasks:
         await self._put(task)
         return task.moved
 
+    def source_of(self, task_handle: str) -> str | None:
+        """The ARN of a task's source queue; of a task that there is not, what its handle says. None: no handle."""
+        try:
+            named = _read(task_handle)
+        except InvalidParameterValue:
+            return None
+        task = self._tasks.get(named.task_id)
+        return named.source_arn if task is None else task.source_arn
+
     def newest(self, source_arn: str, limit: int | None) -> list[MoveTask]:
         """The newest tasks of a source queue."""
         if limit is not None and not 1 <= limit <= limits.MAX_LISTED_MOVE_TASKS:

@@ -5,7 +5,7 @@ import zlib
 from collections import OrderedDict
 from typing import Protocol
 
-from rockdove.core import attribute
+from rockdove.core import attribute, permission
 from rockdove.core.arn import queue_arn
 from rockdove.core.attribute import Settings
 from rockdove.core.clock import SECOND_US, Clock
@@ -53,6 +53,7 @@ class Queue:
     def update(self, record: QueueRecord) -> None:
         self.record = record
         self.settings: Settings = attribute.settings(record.attributes, record.fifo)
+        self.policy = permission.of(record.attributes.get("Policy"))
         self.physical: list[Physical] = [self._store.physical(record, part) for part in record.physical]
         self._by_number = {part.number: physical for part, physical in zip(record.physical, self.physical, strict=True)}
 

@@ -5,8 +5,8 @@ import contextlib
 import errno
 import fcntl
 import gc
-import ipaddress
 import os
+import shlex
 import signal
 import socket
 from enum import StrEnum
@@ -20,16 +20,17 @@ from rockdove import __version__
 from rockdove.cli import option, token
 from rockdove.cli.failure import Code, Failure, ReaderGone
 from rockdove.cli.output import Output
-from rockdove.core.errors import DataFolderError
+from rockdove.core.errors import DataFolderError, ExposedError
 from rockdove.server.log import Form, Level, configure
+from rockdove.server.page import is_loopback
 from rockdove.server.service import Service, Settings
-from rockdove.store.folder import LOCK
+from rockdove.store.folder import DATABASE, LOCK
 
 _SNIPPET = """\
 import boto3
 
 sqs = boto3.client("sqs", endpoint_url="{url}", region_name="{region}",
-                   aws_access_key_id="any", aws_secret_access_key="any")
+                   aws_access_key_id="{key}", aws_secret_access_key="{secret}")
 queue = sqs.create_queue(QueueName="hello")["QueueUrl"]
 sqs.send_message(QueueUrl=queue, MessageBody="Hello, world!")
 print(sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=5)["Messages"][0]["Body"])
@@ -116,7 +117,8 @@ def serve(
       rockdove serve --port 0 --data /var/lib/rockdove
       rockdove serve --store memory --no-cool-down
     """
-    _check_host(host)
+    if _is_exposed(host) and (store is StoreName.memory or not (data / DATABASE).exists()):
+        raise _exposed(host, data)
     configure(log_format, log_level)
     settings = Settings(
         host=host,
@@ -133,17 +135,21 @@ def serve(
     uvloop.run(_run(settings, as_json))
 
 
-def _check_host(host: str) -> None:
+def _is_exposed(host: str) -> bool:
+    """Whether other machines can reach an address."""
     try:
         found = {address[4][0] for address in socket.getaddrinfo(host, None)}
     except (OSError, UnicodeError) as error:
         raise Failure(f"cannot listen on {host!r}: {_text(error)}; try --host 127.0.0.1", Code.USAGE) from None
-    if not all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in found):
-        raise Failure(
-            f"will not listen on {host}: others could reach it there, and this version has no accounts yet to keep "
-            "them out; use --host 127.0.0.1",
-            Code.REFUSED,
-        )
+    return not all(is_loopback(str(address)) for address in found)
+
+
+def _exposed(host: str, data: Path) -> Failure:
+    return Failure(
+        f"will not listen on {host}: others could reach it there, and there are no accounts to keep them out; add one "
+        f'with "rockdove account add NAME --data {shlex.quote(str(data))}", or use --host 127.0.0.1',
+        Code.REFUSED,
+    )
 
 
 async def _run(settings: Settings, as_json: bool) -> None:
@@ -158,7 +164,7 @@ async def _run(settings: Settings, as_json: bool) -> None:
     gc.set_threshold(100_000, 20, 20)
     # A reader of our output that has gone is no reason to stop serving.
     with contextlib.suppress(ReaderGone):
-        _announce(settings, service.port, Output(as_json))
+        _announce(settings, service, Output(as_json))
     await stopped.wait()
     await service.stop()
 
@@ -167,6 +173,8 @@ async def _start(settings: Settings) -> Service:
     service = Service(settings)
     try:
         await service.start()
+    except ExposedError:
+        raise _exposed(settings.host, settings.data) from None
     except DataFolderError as error:
         raise Failure(str(error), Code.REFUSED if _is_held(settings.data) else Code.FAILED) from None
     except OSError as error:
@@ -210,8 +218,8 @@ def url_of(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _announce(settings: Settings, port: int, output: Output) -> None:
-    url = url_of(settings.host, port)
+def _announce(settings: Settings, service: Service, output: Output) -> None:
+    url = url_of(settings.host, service.port)
     folder = None if settings.store == "memory" else str(settings.data.absolute())
     if output.as_json:
         output.record({"ready": url, "data": folder, "store": settings.store})
@@ -221,5 +229,6 @@ def _announce(settings: Settings, port: int, output: Output) -> None:
         output.line("data: in memory; nothing is kept when the service ends\n")
     else:
         output.line(f"data: {folder}\n")
-    output.line(_SNIPPET.format(url=url, region=settings.region))
+    key, secret = ("YOUR ACCESS KEY", "YOUR SECRET KEY") if service.accounts.exist else ("any", "any")
+    output.line(_SNIPPET.format(url=url, region=settings.region, key=key, secret=secret))
     output.line(f"ready {url}")

@@ -15,6 +15,10 @@ class DataFolderError(RockdoveError):
     """The data folder cannot be used: locked, of another format, or damaged."""
 
 
+class ExposedError(RockdoveError):
+    """The service is to listen where others can reach it, and there are no accounts to keep them out."""
+
+
 class Fault(RockdoveError):
     """An error that a client sees, as SQS has it.
 

@@ -1,6 +1,7 @@
 """Where a request is meant to go: the path in its target, and the service's address as its client sees it."""
 
 import asyncio
+import ipaddress
 from urllib.parse import unquote
 
 
@@ -40,3 +41,27 @@ def base_url(headers: dict[bytes, bytes], transport: asyncio.Transport | None, t
 def _first(value: bytes | None) -> bytes | None:
     """The first of several values that proxies have added: the one nearest to the client."""
     return value.split(b",")[0].strip() or None if value is not None else None
+
+
+def client_address(headers: dict[bytes, bytes], peer: str, trust_proxy: bool) -> str:
+    """Where a request comes from; the names of the headers are in lower case.
+
+    Of the addresses in X-Forwarded-For the last is the one that our proxy has seen; those before it are hearsay.
+    """
+    said = headers.get(b"x-forwarded-for", b"").rpartition(b",")[2].strip() if trust_proxy else b""
+    for text in (said.decode("latin-1"), peer):
+        try:
+            found = ipaddress.ip_address(text.partition("%")[0])
+        except ValueError:
+            continue
+        mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+        return str(mapped or found)
+    return peer
+
+
+def forwarded_hosts(headers: dict[bytes, bytes]) -> list[bytes]:
+    """What a client behind a trusted proxy may have signed as its Host; the names of the headers are in lower case."""
+    host, port = _first(headers.get(b"x-forwarded-host")), _first(headers.get(b"x-forwarded-port"))
+    if host is None:
+        return []
+    return [host] if port is None or b":" in host.rpartition(b"]")[2] else [host, host + b":" + port]

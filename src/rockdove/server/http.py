@@ -5,8 +5,10 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Protocol
 
+from rockdove.broker.accounts import Accounts
 from rockdove.core.errors import Fault, InternalFailure, RequestTooLarge, UnsupportedMediaType
 from rockdove.server.address import base_url, decoded, lower, origin_form
+from rockdove.server.gate import Gate
 from rockdove.server.guard import Guard
 from rockdove.server.origin import Origins, preflight
 from rockdove.server.page import Page
@@ -53,6 +55,8 @@ class Site(Protocol):
     guard: Guard
     origins: Origins
     connections: set[Reader]
+    accounts: Accounts
+    gate: Gate
 
     def handle(self, call: "Connection", operation: Operation, request: Request) -> None:
         """Do an operation; the call is answered at once or later. Raises a fault, or anything in case of a defect."""
@@ -91,6 +95,8 @@ class Connection(Reader):
         self._head_only = False
         # What the browser has to be told that asks for a page of another origin.
         self._to_browser = b""
+        # The method, the target and the body of what is no AWS JSON.
+        self.asked = (b"", b"", b"")
 
     def _serve(self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool) -> None:
         self._busy = True
@@ -105,12 +111,17 @@ class Connection(Reader):
             if target is not None and method == b"POST":
                 self._json = True
                 self.plain = b"\\" not in body
+                if self._site.accounts.exist:
+                    self.account = self._site.gate.identify(self, method, url, headers, body)
                 self._operation = operation = awsjson.operation(target)
                 request = awsjson.decode(operation, body)
             else:
+                self.asked = (method, url, body)
                 if self._is_page(method, url):
                     return
                 self._json = self.plain = False
+                if self._site.accounts.exist:
+                    self.account = self._site.gate.identify(self, method, url, headers, body)
                 path, _, parameters = origin_form(url).partition(b"?")
                 self._operation, request = query.decode(decoded(path), parameters, body)
             self._site.handle(self, self._operation, request)
@@ -155,6 +166,11 @@ class Connection(Reader):
         """The address that the connection comes from."""
         name = None if self._transport is None else self._transport.get_extra_info("peername")
         return str(name[0]) if name else ""
+
+    @property
+    def secure(self) -> bool:
+        """Whether the client came over TLS, to here or to the proxy."""
+        return self.base_url().startswith("https:")
 
     def keep_headers(self) -> None:
         """For an operation that asks for the URL only after others have had their turn: the next request may come."""

@@ -34,6 +34,13 @@ class Visitor(Protocol):
     @property
     def peer(self) -> str: ...
 
+    @property
+    def secure(self) -> bool: ...
+
+    # The account, the method, the target and the body.
+    account: str
+    asked: tuple[bytes, bytes, bytes]
+
     def show(self, page: Page) -> None: ...
 
 

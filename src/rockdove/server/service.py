@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+import socket
 import ssl
 import uuid
 from collections.abc import Awaitable, Callable
@@ -23,8 +24,9 @@ from rockdove.broker.retention import Retention
 from rockdove.core import limits
 from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import Clock, SystemClock
-from rockdove.core.errors import Fault, InternalFailure
+from rockdove.core.errors import ExposedError, Fault, InternalFailure
 from rockdove.core.receipt import Receipts
+from rockdove.server.gate import Gate
 from rockdove.server.guard import Guard
 from rockdove.server.http import Connection
 from rockdove.server.limit import Limits
@@ -33,7 +35,7 @@ from rockdove.server.log import fields
 from rockdove.server.messages import Messages
 from rockdove.server.metrics import Metrics
 from rockdove.server.origin import Origins
-from rockdove.server.page import Pages
+from rockdove.server.page import Pages, is_loopback
 from rockdove.server.queues import Queues
 from rockdove.server.reader import Reader
 from rockdove.server.timing import Timing
@@ -116,7 +118,7 @@ class Service:
         return MemoryKey() if self.settings.store == "memory" else KeyFile(self.settings.data)
 
     async def start(self) -> None:
-        """Open the store and listen. Raises `DataFolderError`, `TlsError` or OSError."""
+        """Open the store and listen. Raises `DataFolderError`, `TlsError`, `ExposedError` or OSError."""
         context = self._certificate.load() if self._certificate is not None else None
         snapshot = self.store.open()
         try:
@@ -142,8 +144,18 @@ class Service:
         self.pages = Pages(
             lambda: self.store.trouble, self.metrics.text, self.defect, self.settings.metrics_token, self.trust_proxy
         )
+        self.gate = Gate(self.accounts, directory, self.move_tasks, self.clock, self.trust_proxy)
+        self.pages.is_signed = self.gate.is_signed
+
+    async def _check_exposed(self) -> None:
+        """Where others can reach the service, there must be accounts to keep them out."""
+        host, port = self.settings.host, self.settings.port
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        if not (self.accounts.exist or all(is_loopback(str(each[4][0])) for each in found)):
+            raise ExposedError(host)
 
     async def _listen(self, context: ssl.SSLContext | None) -> None:
+        await self._check_exposed()
         settings = self.settings
         limits = settings.limits
         if settings.trust_proxy:
@@ -189,6 +201,8 @@ class Service:
     # What the front needs.
 
     def handle(self, call: Connection, operation: Operation, request: Request) -> None:
+        if self.accounts.exist:
+            self.gate.permit(call, operation, request)
         work = self._handlers[operation.name](call, request)
         if work is not None:
             call.keep_headers()

@@ -15,6 +15,9 @@ class Visitor:
     def __init__(self, peer: str, **headers: str) -> None:
         self.peer = peer
         self.headers = {name.replace("_", "-").encode(): value.encode() for name, value in headers.items()}
+        self.account = "000000000000"
+        self.secure = False
+        self.asked = (b"GET", b"/metrics", b"")
         self.shown: list[Page] = []
 
     def show(self, page: Page) -> None:

@@ -1,0 +1,50 @@
+"""Bad signatures by address: who has had too many lately."""
+
+import ipaddress
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+
+# So many in so many seconds are too many.
+MOST_FAILURES = 20
+WINDOW_S = 60.0
+# Addresses remembered at most; the one that failed longest ago is forgotten first.
+MOST_ADDRESSES = 10_000
+# Of an IPv6 address this many bits are the subscriber's network; he may choose the rest anew for each request.
+_NETWORK_BITS = 64
+
+
+class Failures:
+    """Counts in a sliding window. The clock is one that never goes back."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._times: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        """How many addresses are remembered."""
+        return len(self._times)
+
+    def add(self, address: str) -> bool:
+        """One more. False: there were too many already, so that this one is not even counted."""
+        place, now = _place(address), self._clock()
+        times = self._times.setdefault(place, deque())
+        while times and times[0] <= now - WINDOW_S:
+            times.popleft()
+        self._times.move_to_end(place)
+        if len(self._times) > MOST_ADDRESSES:
+            self._times.popitem(last=False)
+        if len(times) >= MOST_FAILURES:
+            return False
+        times.append(now)
+        return True
+
+
+def _place(address: str) -> str:
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return address
+    return str(ipaddress.ip_network((int(found) >> _NETWORK_BITS << _NETWORK_BITS, _NETWORK_BITS)))

@@ -1,0 +1,216 @@
+"""The gate: whose request it is, by its signature, and whether he may do that, by the queue's policy."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from rockdove.broker.accounts import Accounts
+from rockdove.broker.directory import Directory
+from rockdove.broker.movetask import MoveTasks
+from rockdove.broker.queue import Queue
+from rockdove.core.arn import parse_arn
+from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.condition import Context
+from rockdove.core.errors import (
+    AccessDenied,
+    Fault,
+    InvalidClientTokenId,
+    QueueDoesNotExist,
+    RequestThrottled,
+    SignatureDoesNotMatch,
+)
+from rockdove.core.permission import Caller, is_permitted
+from rockdove.server.address import client_address, forwarded_hosts, lower, origin_form
+from rockdove.server.failures import MOST_FAILURES, WINDOW_S, Failures
+from rockdove.wire.operation import OPERATIONS, Operation
+from rockdove.wire.shape import Request
+from rockdove.wire.verify import Verifier
+
+_ID_DIGITS = 12
+# Operations that go by the permission of another; any other has one of its own name.
+_PERMISSIONS = {
+    "ChangeMessageVisibilityBatch": "ChangeMessageVisibility",
+    "DeleteMessageBatch": "DeleteMessage",
+    "SendMessageBatch": "SendMessage",
+    "Peek": "ReceiveMessage",
+    "Receive": "ReceiveMessage",
+}
+# What a move task does to its source, as AWS documents it.
+_OF_A_MOVE = ("StartMessageMoveTask", "ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
+
+
+class Guest(Protocol):
+    """A request at the gate."""
+
+    account: str
+
+    @property
+    def headers(self) -> dict[bytes, bytes]:
+        """With their names in lower case."""
+
+    @property
+    def peer(self) -> str: ...
+
+    @property
+    def secure(self) -> bool:
+        """Whether it came over TLS."""
+
+    @property
+    def asked(self) -> tuple[bytes, bytes, bytes]:
+        """The method, the target and the body."""
+
+
+class Gate:
+    """Asked for every request as soon as there are accounts."""
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        directory: Directory,
+        tasks: MoveTasks,
+        clock: Clock,
+        trust_proxy: bool = False,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._accounts = accounts
+        self._directory = directory
+        self._by_url = directory.by_url
+        self._tasks = tasks
+        self._clock = clock
+        self._trust_proxy = trust_proxy
+        self._verifier = Verifier(accounts.by_key, clock)
+        self._failures = Failures(monotonic)
+        self._rules = {name: (_PERMISSIONS.get(name, name), self._rule(each)) for name, each in OPERATIONS.items()}
+
+    # Signatures.
+
+    def identify(self, guest: Guest, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes) -> str:
+        """The id of the account that has signed the request. Raises the fault of one that is not well signed.
+
+        Every signature is looked at, also from an address with many bad ones: a good one is never refused.
+        """
+        hosts = forwarded_hosts(lower(headers)) if self._trust_proxy else ()
+        try:
+            return self._verifier.verify(method, origin_form(url), headers, body, hosts).id
+        except (InvalidClientTokenId, SignatureDoesNotMatch):
+            if self._failures.add(self._address(guest)):
+                raise
+        raise RequestThrottled(
+            f"More than {MOST_FAILURES} requests with a bad signature came from this address within {WINDOW_S:.0f} "
+            "seconds. Check the access key, the secret key and the clock, and try again in a minute."
+        )
+
+    def is_signed(self, guest: Guest) -> bool:
+        """Whether an account has signed the request; for pages that are not for everybody."""
+        if not self._accounts.exist or b"authorization" not in guest.headers:
+            return False
+        method, url, body = guest.asked
+        try:
+            self.identify(guest, method, url, guest.headers, body)
+        except Fault:
+            return False
+        return True
+
+    def _address(self, guest: Guest) -> str:
+        return client_address(guest.headers, guest.peer, self._trust_proxy)
+
+    # Permissions.
+
+    def permit(self, guest: Guest, operation: Operation, request: Request) -> None:
+        """Raises the fault of a request that its caller may not make."""
+        action, rule = self._rules[operation.name]
+        if rule is not None:
+            rule(guest, action, request)
+
+    def _rule(self, operation: Operation) -> Callable[[Guest, str, Any], None] | None:
+        """By what names a queue: so a new operation on a queue cannot be forgotten here."""
+        members = operation.request.__struct_fields__
+        if "queue_url" in members:
+            return self._check_url
+        if "source_arn" in members:
+            return self._check_arns
+        if "task_handle" in members:
+            return self._check_task
+        return self._check_name if "queue_owner_aws_account_id" in members else None
+
+    def _check_url(self, guest: Guest, action: str, request: Any) -> None:
+        url: str = request.queue_url
+        try:
+            queue = self._by_url(url, guest.account)
+        except Fault as fault:
+            owner = url.rsplit("/", 2)[-2] if "/" in url else guest.account
+            if self._is_others(owner, guest):
+                raise _denied(url) from None
+            raise fault from None
+        if queue.policy is None and queue.key[0] == guest.account:
+            return
+        if not self._is_permitted(guest, action, queue):
+            raise self._refusal(guest, queue, url)
+
+    def _check_name(self, guest: Guest, action: str, request: Any) -> None:
+        """GetQueueUrl: who has no permission learns no more than who asks for a queue that is not there."""
+        owner: str = request.queue_owner_aws_account_id or guest.account
+        queue = self._directory.get(owner, request.queue_name)
+        if queue is not None and self._is_permitted(guest, action, queue):
+            return
+        if owner != guest.account:
+            raise QueueDoesNotExist("The specified queue does not exist or you do not have access to it.")
+        if queue is not None:
+            raise self._refusal(guest, queue, queue.arn)
+
+    def _check_arns(self, guest: Guest, action: str, request: Any) -> None:
+        """Move tasks, which are the owner's: both queues must be his."""
+        for needed in _OF_A_MOVE if action == _OF_A_MOVE[0] else (action,):
+            self._check_arn(guest, needed, request.source_arn)
+        destination = getattr(request, "destination_arn", None)
+        if destination is not None:
+            self._check_arn(guest, "SendMessage", destination, own=True)
+
+    def _check_task(self, guest: Guest, action: str, request: Any) -> None:
+        source = self._tasks.source_of(request.task_handle)
+        if source is not None:
+            self._check_arn(guest, action, source)
+
+    def _check_arn(self, guest: Guest, action: str, arn: str, own: bool = False) -> None:
+        key = parse_arn(arn)
+        if key is None:
+            return
+        if self._is_others(key[0], guest) and (own or self._directory.get(*key) is None):
+            raise _denied(arn)
+        queue = self._directory.get(*key)
+        if queue is not None and not self._is_permitted(guest, action, queue):
+            raise self._refusal(guest, queue, arn)
+
+    def _is_others(self, owner: str, guest: Guest) -> bool:
+        """Whether that is another account, which need not exist."""
+        return owner != guest.account and len(owner) == _ID_DIGITS and owner.isdecimal()
+
+    def _is_permitted(self, guest: Guest, action: str, queue: Queue) -> bool:
+        account = self._accounts.by_id(guest.account)
+        caller = Caller(guest.account, account.name if account is not None else "")
+        return is_permitted(queue.policy, queue.key[0], caller, action, queue.arn, lambda: self._context(guest, caller))
+
+    def _context(self, guest: Guest, caller: Caller) -> Context:
+        """What conditions may ask for. Nobody acts for a service of AWS's, so there is no aws:SourceArn."""
+        now_us = self._clock.now_us()
+        return {
+            "aws:currenttime": datetime.fromtimestamp(now_us / SECOND_US, UTC).isoformat(),
+            "aws:epochtime": str(now_us // SECOND_US),
+            "aws:securetransport": "true" if guest.secure else "false",
+            "aws:principalaccount": caller.id,
+            "aws:principalarn": caller.arn,
+            "aws:sourceip": self._address(guest),
+        }
+
+    def _refusal(self, guest: Guest, queue: Queue, resource: str) -> AccessDenied:
+        """The owner is told why; others not even whether there is a policy."""
+        if queue.key[0] == guest.account:
+            return AccessDenied(
+                f"Access to the resource {resource} is denied by an explicit deny in the queue's policy."
+            )
+        return _denied(resource)
+
+
+def _denied(resource: str) -> AccessDenied:
+    return AccessDenied(f"Access to the resource {resource} is denied.")
