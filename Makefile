@@ -75,6 +75,15 @@ fix: setup ## let ruff repair and format what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+.PHONY: audit
+audit: setup ## licences, and known weaknesses of all that is pinned; needs the network, and says so
+	@$(BIN)/python scripts/licences.py --check
+	@$(BIN)/python scripts/audit.py
+
+.PHONY: licences
+licences: setup ## write docs/reference/licences.md anew
+	@$(BIN)/python scripts/licences.py
+
 .PHONY: bench
 bench: setup ## our speed beside a server that stores nothing, driven by wrk
 	@scripts/need.sh wrk=wrk
