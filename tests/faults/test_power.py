@@ -45,7 +45,7 @@ class Cutter:
         self._next = self._rng.randint(1, 24)
         target = self._folder / f"cut-{len(self.left)}"
         ledger = self._ledger.copy()
-        self._disk.cut(target, self._rng)
+        self._disk.cut(target)
         self.left.append(target)
         self.ledgers.append(ledger)
         self.wrong += [f"{target.name}: {fault}" for fault in faults(target, ledger)]
@@ -108,7 +108,7 @@ async def tidy(store: Any) -> None:
         for _ in range(10):
             await asyncio.sleep(0.005)
         tidied = asyncio.get_running_loop().create_future()
-        store.writer.aside(janitor._shrink, lambda tidied=tidied: tidied.set_result(None))
+        store.writer.aside(store._janitor._tidy, lambda tidied=tidied: tidied.set_result(None))
         await tidied
 
 
@@ -117,7 +117,7 @@ def shaken(folder: Path, rng: random.Random) -> Iterator[Cutter]:
     """A store that has worked on a disk whose power was cut again and again (each time from the same state)."""
     (folder / "live").mkdir()
     ledger = Ledger()
-    with Disk(folder / "live") as disk:
+    with Disk(folder / "live", rng) as disk:
         cutter = Cutter(disk, folder, ledger, rng)
         disk.step = cutter.step
         bench = Bench("sqlite", folder / "live")

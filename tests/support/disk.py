@@ -22,7 +22,7 @@ Operation = tuple[int, bytes | None]
 Fault = Callable[[str, str], None]
 
 
-def io_error(extended: int) -> apsw.IOError:
+def io_error(extended: int = apsw.SQLITE_IOERR_FSYNC) -> apsw.IOError:
     error = apsw.IOError("injected")
     # Where SQLite looks for what kind of error it is.
     vars(error)["extendedresult"] = extended
@@ -39,6 +39,12 @@ class Image:
     def sync(self) -> None:
         for operation in self.pending:
             apply(self.durable, operation)
+        self.pending = []
+
+    def fail_to_sync(self, rng: random.Random) -> None:
+        """What a kernel does: it takes what it could not write for written, and does not try again."""
+        if rng.random() < 0.5:
+            self.durable = bytearray(self.after_cut(rng))
         self.pending = []
 
     def after_cut(self, rng: random.Random) -> bytes:
@@ -84,8 +90,9 @@ def sectors(operation: Operation) -> list[Operation]:
 class Disk(apsw.VFS):
     """SQLite's default file system inside ``with``. `step` is called before every write and sync, in its thread."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, rng: random.Random) -> None:
         self.folder = str(folder)
+        self.rng = rng
         self.images: dict[str, Image] = {}
         self.lock = threading.RLock()
         self.step: Callable[[], None] = lambda: None
@@ -115,12 +122,12 @@ class Disk(apsw.VFS):
             self.images.pop(filename, None)
             super().xDelete(filename, syncdir)
 
-    def cut(self, target: Path, rng: random.Random) -> None:
+    def cut(self, target: Path) -> None:
         """Write down what a power cut at this moment would leave."""
         target.mkdir()
         with self.lock:
             for path, image in self.images.items():
-                (target / os.path.basename(path)).write_bytes(image.after_cut(rng))
+                (target / os.path.basename(path)).write_bytes(image.after_cut(self.rng))
 
 
 class _File(apsw.VFSFile):
@@ -152,5 +159,10 @@ class _File(apsw.VFSFile):
         # The real file is not synced: this is the disk.
         with self._disk.lock:
             self._disk.step()
-            self._disk.fault("sync", self._name)
-            self._disk.images[self._path].sync()
+            image = self._disk.images[self._path]
+            try:
+                self._disk.fault("sync", self._name)
+            except BaseException:
+                image.fail_to_sync(self._disk.rng)
+                raise
+            image.sync()

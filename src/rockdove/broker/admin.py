@@ -17,6 +17,7 @@ from rockdove.core.errors import (
     PurgeQueueInProgress,
     QueueDoesNotExist,
     QueueNameExists,
+    ServiceUnavailable,
 )
 from rockdove.core.queue import QueueRecord
 
@@ -52,6 +53,8 @@ class Admin:
             self._directory.check_rested(account, name, now)
             attribute.check_together({**({"DeduplicationScope": "queue"} if fifo else {}), **attributes})
             self._check_redrive((account, name), attributes, fifo)
+            if self._store.full is not None:
+                raise ServiceUnavailable(self._store.full)
             record = self._directory.new_record(account, name, dict(attributes), dict(tags), now)
             await ask(partial(self._store.put_queue, record))
             return self._directory.add(record)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from rockdove.core.errors import Fault, ServiceUnavailable, StoreError
+from rockdove.core.errors import Fault, ServiceUnavailable, StoreError, StoreFull
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ async def ask(
         if future.done():
             return
         if isinstance(outcome, StoreError):
-            future.set_exception(ServiceUnavailable())
+            future.set_exception(unavailable(outcome))
         elif isinstance(outcome, Fault):
             future.set_exception(outcome)
         else:
@@ -31,3 +31,12 @@ async def ask(
 
     call(done)
     return await future
+
+
+def unavailable(error: StoreError) -> ServiceUnavailable:
+    """What a client is told of a store's error: why, if that is nothing but a full disk."""
+    return (
+        ServiceUnavailable("The disk is full. Please try again.")
+        if isinstance(error, StoreFull)
+        else ServiceUnavailable()
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from rockdove.broker.ask import ask
+from rockdove.broker.ask import ask, unavailable
 from rockdove.broker.compose import Composed
 from rockdove.broker.deadletter import letters
 from rockdove.broker.directory import Directory
@@ -48,6 +48,9 @@ class Broker:
 
     def send(self, queue: Queue, composed: Sequence[Composed], done: Sent) -> None:
         """Store messages; where they went, in their order."""
+        if self.store.full is not None:
+            done(ServiceUnavailable(self.store.full))
+            return
         if len(queue.physical) == 1:
             drafts = [each.draft for each in composed]
             queue.physical[0].append(drafts, partial(self._sent, queue, drafts, done))
@@ -78,7 +81,7 @@ class Broker:
 
     def _sent(self, queue: Queue, drafts: list[Draft], done: Sent, outcome: list[Appended] | StoreError) -> None:
         if isinstance(outcome, StoreError):
-            done(ServiceUnavailable())
+            done(unavailable(outcome))
             return
         queue.sent += len(outcome)
         done(outcome)

@@ -11,8 +11,16 @@ class StoreError(RockdoveError):
     """The store could not do what was asked; nothing of it was acknowledged."""
 
 
+class StoreFull(StoreError):
+    """There is no room for it on the disk."""
+
+
 class DataFolderError(RockdoveError):
     """The data folder cannot be used: locked, of another format, or damaged."""
+
+
+class FolderFull(DataFolderError):
+    """There is no room for the data on the disk."""
 
 
 class ExposedError(RockdoveError):

@@ -181,6 +181,10 @@ class Store(Protocol):
     """Physical queues, and records of logical queues, move tasks and accounts."""
 
     @property
+    def full(self) -> str | None:
+        """Why nothing should be appended at the moment, in words for the client; None: there is room."""
+
+    @property
     def trouble(self) -> str | None:
         """Why changes fail at the moment, in words for the operator; None: the last one that was tried has landed."""
 

@@ -1,5 +1,7 @@
 """The data folder: one process at a time, one file, one format version."""
 
+import contextlib
+import errno
 import fcntl
 import os
 import secrets
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import apsw
 
-from rockdove.core.errors import DataFolderError
+from rockdove.core.errors import DataFolderError, FolderFull
 
 DATABASE = "rockdove.db"
 LOCK = "lock"
@@ -18,6 +20,8 @@ FORMAT = 2
 APPLICATION_ID = 0x52646F76
 PAGE_BYTES = 8192
 CACHE_KIB = 48 * 1024
+# What SQLite's index of the log takes at least.
+_INDEX_BYTES = 32 * 1024
 # What turns the previous format into each. A step stays as it is once it was released, whatever comes after it.
 _STEPS = {2: "CREATE TABLE account (id TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID"}
 
@@ -61,8 +65,10 @@ class Folder:
             holder = os.pread(lock, 32, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(lock)
             raise FolderInUse(self.path, holder) from None
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        # Who holds it is told on a full disk only if there happens to be room.
+        with contextlib.suppress(OSError):
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
         self._lock = lock
 
     def release(self) -> None:
@@ -83,14 +89,33 @@ class Folder:
                 f"{self.database} is not a Rockdove database; move it away, or choose another folder with --data"
             ) from None
         except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise self._full() from None
             raise DataFolderError(
                 f"cannot open {self.database}: {error.strerror}; choose another folder with --data"
             ) from None
-        except (apsw.CorruptError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.ReadOnlyError) as error:
+        except apsw.FullError:
+            raise self._full() from None
+        except apsw.CorruptError as error:
             raise DataFolderError(
-                f"cannot open {self.database}: {error}; restore a backup into an empty folder and serve that"
+                f'{self.database} is damaged: {error}; "rockdove check --data {self.path}" tells more; '
+                "restore a backup into an empty folder and serve that"
+            ) from None
+        except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError) as error:
+            if not self._has_room():
+                raise self._full() from None
+            raise DataFolderError(
+                f"cannot open {self.database}: {error}; see that the disk works and the file can be written, "
+                "or choose another folder with --data"
             ) from None
         return db
+
+    def _full(self) -> FolderFull:
+        return FolderFull(f"there is no room on the disk of {self.path}; make some, or choose another with --data")
+
+    def _has_room(self) -> bool:
+        disk = os.statvfs(self.path)
+        return disk.f_bavail * disk.f_frsize >= _INDEX_BYTES
 
     def _prepare(self, db: apsw.Connection) -> None:
         version = db.pragma("user_version")

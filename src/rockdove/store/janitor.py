@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 EMPTY_AT_ONCE = 1000
 # Seconds between two looks at the file. While nothing is written there is nothing to look at.
 LOOK_EVERY_S = 5.0
+# The same while the store is in trouble, or the disk is full: to find out that it is over.
+PROBE_EVERY_S = 1.0
 # The file is rewritten when it is larger than this, nearly all of it is free, and the rest is small enough to be quick.
 SHRINK_OVER_BYTES = 1024 * 1024
 SHRINK_FREE_SHARE = 0.9
@@ -59,14 +61,29 @@ class Janitor:
 
     def _later(self) -> None:
         if not self._stopped:
-            self._timer = self._loop.call_later(LOOK_EVERY_S, self._look)
+            every_s = PROBE_EVERY_S if self._is_ill() else LOOK_EVERY_S
+            self._timer = self._loop.call_later(every_s, self._look)
+
+    def _is_ill(self) -> bool:
+        return self._store.trouble is not None or self._store.full is not None
 
     def _look(self) -> None:
+        if self._is_ill():
+            # Anything that is written: it lands or it does not.
+            self._store.writer.call(lambda db: None, lambda result: None)
+            self._store.writer.aside(lambda db: None, self._later)
+            return
         if self._written == self._store.writer.commits:
             self._later()
             return
         self._store.writer.call(self._store.forget_old, lambda result: None)
-        self._store.writer.aside(_shrink, self._looked)
+        self._store.writer.aside(self._tidy, self._looked)
+
+    def _tidy(self, db: apsw.Connection) -> None:
+        _shrink(db)
+        # On a disk that is nearly full the log would not get back what it gave away.
+        if not self._store.room.low:
+            _cut_log(db)
 
     def _looked(self) -> None:
         self._written = self._store.writer.commits
@@ -95,6 +112,9 @@ def _shrink(db: apsw.Connection) -> None:
     live = (pages - free) * page
     if pages * page > SHRINK_OVER_BYTES and free > pages * SHRINK_FREE_SHARE and live < SHRINK_LIVE_BYTES:
         db.execute("VACUUM")
+
+
+def _cut_log(db: apsw.Connection) -> None:
     # If somebody reads (a backup does), do not wait for him: that would hold up everybody else. It is tried again soon.
     db.set_busy_timeout(0)
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()

@@ -111,6 +111,7 @@ class MemoryStore:
 
     # Memory has no faults that a program survives.
     trouble: str | None = None
+    full: str | None = None
     effort = Effort()
 
     def __init__(self, clock: Clock, rng: Random) -> None:

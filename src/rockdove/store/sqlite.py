@@ -12,7 +12,7 @@ import msgspec
 from rockdove.core import ids
 from rockdove.core.account import Account
 from rockdove.core.clock import SECOND_US, Clock
-from rockdove.core.errors import StoreError
+from rockdove.core.errors import FolderFull, StoreError
 from rockdove.core.fairness import Shares
 from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
@@ -21,6 +21,7 @@ from rockdove.store.fifo import FifoQueue
 from rockdove.store.folder import Folder
 from rockdove.store.grouped import WAITING_US
 from rockdove.store.janitor import Janitor
+from rockdove.store.room import FULL, Room
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.standard import StandardQueue
 from rockdove.store.writer import Writer
@@ -36,7 +37,11 @@ class SqliteStore:
         self._folder = Folder(folder)
         self.clock = clock
         self.rng = rng
-        self.writer = Writer(self._folder.connect, loop)
+        self._loop = loop
+        self.room = Room(folder, self._room_changed)
+        # Why nothing can be sent at the moment; None: it can.
+        self.full: str | None = None
+        self.writer = Writer(self._folder.connect, self.room, loop)
         self.writer.on_failure = self._abandon
         self.writer.on_rest = self._weigh
         self._shelves: dict[int, StandardQueue | FifoQueue] = {}
@@ -52,7 +57,7 @@ class SqliteStore:
     def open(self) -> Snapshot:
         self._folder.take()
         try:
-            db = self._folder.connect()
+            db = self._connect()
             try:
                 snapshot = self._load(db)
             finally:
@@ -63,6 +68,23 @@ class SqliteStore:
         self.writer.start()
         self._janitor.start()
         return snapshot
+
+    def _connect(self) -> apsw.Connection:
+        try:
+            return self._folder.connect()
+        except FolderFull:
+            if not self.room.is_kept_back():
+                raise
+            self.room.give_up()
+            self.full = FULL
+            return self._folder.connect()
+
+    def _room_changed(self, full: str | None) -> None:
+        def change() -> None:
+            self.full = full
+
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(change)
 
     def close(self) -> None:
         self._janitor.stop()

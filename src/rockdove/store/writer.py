@@ -18,8 +18,9 @@ from typing import Any, TypeAlias
 import apsw
 import msgspec
 
-from rockdove.core.errors import StoreError
-from rockdove.store.checkpoint import Checkpoint
+from rockdove.core.errors import DataFolderError, StoreError
+from rockdove.store.room import Room
+from rockdove.store.session import Session, failure
 from rockdove.store.sql import statement
 
 log = logging.getLogger("rockdove")
@@ -69,8 +70,9 @@ class Batch:
 class Writer:
     """Owns the writing connection. All methods are for the event loop's thread."""
 
-    def __init__(self, connect: Callable[[], apsw.Connection], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, connect: Callable[[], apsw.Connection], room: Room, loop: asyncio.AbstractEventLoop) -> None:
         self._connect = connect
+        self._room = room
         self._loop = loop
         self._inbox: SimpleQueue[Batch | Aside | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="rockdove-writer", daemon=True)
@@ -177,47 +179,37 @@ class Writer:
         self._loop.call_exception_handler({"message": "a store's caller failed", "exception": error})
 
     def _run(self) -> None:
-        db = self._connect()
-        db.execute(statement.INTAKE)
-        checkpoint = Checkpoint(self._connect)
-        checkpoint.start(db)
+        session = Session(self._connect, self._room)
         while (work := self._inbox.get()) is not None:
             if isinstance(work, Batch):
-                self._write(db, work)
-                checkpoint.after_commit(db)
+                self._write(session, work)
+                session.after_commit()
             else:
-                self._maintain(db, *work)
-        checkpoint.stop()
-        db.close()
+                self._maintain(session, *work)
+        session.close()
 
-    def _write(self, db: apsw.Connection, batch: Batch) -> None:
-        began, before = perf_counter(), db.total_changes()
-        try:
+    def _write(self, session: Session, batch: Batch) -> None:
+        def apply(db: apsw.Connection) -> None:
+            before = db.total_changes()
             _apply(db, batch)
             batch.changed = db.total_changes() > before
+
+        began = perf_counter()
+        try:
+            session.run(apply)
         except Exception as error:
-            batch.failed, batch.results = _failure(db, error), []
+            batch.failed, batch.results = failure(error), []
         self.busy_s += perf_counter() - began
         if not self._closed:
             self._loop.call_soon_threadsafe(self._land, batch)
 
-    def _maintain(self, db: apsw.Connection, work: Callable[[apsw.Connection], None], done: Callable[[], None]) -> None:
+    def _maintain(self, session: Session, work: Callable[[apsw.Connection], None], done: Callable[[], None]) -> None:
         # Busy or full: what was not tidied up now will be later.
-        with contextlib.suppress(apsw.Error):
-            work(db)
+        with contextlib.suppress(apsw.Error, DataFolderError):
+            session.maintain(work)
+        session.look()
         if not self._closed:
             self._loop.call_soon_threadsafe(done)
-
-
-def _failure(db: apsw.Connection, error: Exception) -> StoreError:
-    if db.in_transaction:
-        try:
-            db.execute("ROLLBACK")
-        except apsw.Error as also:
-            error.add_note(f"and the rollback failed: {also}")
-    failed = StoreError(f"{type(error).__name__}: {error}")
-    failed.__cause__ = error
-    return failed
 
 
 _gone = msgspec.json.Decoder(list[Gone]).decode
@@ -225,6 +217,7 @@ _gone = msgspec.json.Decoder(list[Gone]).decode
 
 def _apply(db: apsw.Connection, batch: Batch) -> None:
     appends, moves, removed = batch.appends, batch.moves, batch.removed
+    batch.gone.clear()
     if removed:
         statement.select_gone(db, removed, lambda found: batch.gone.update((row.id, row) for row in _gone(found)))
     if not batch.calls and statement.is_small(appends, moves, removed):

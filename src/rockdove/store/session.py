@@ -1,0 +1,125 @@
+"""The writer's connection: opened again after an error that leaves its state in doubt, and short of room with care."""
+
+import contextlib
+import secrets
+from collections.abc import Callable
+from typing import TypeVar
+
+import apsw
+
+from rockdove.core.errors import DataFolderError, FolderFull, StoreError, StoreFull
+from rockdove.store.checkpoint import Checkpoint
+from rockdove.store.room import Room
+from rockdove.store.sql import statement
+
+R = TypeVar("R")
+
+# The log has grown by so many pages since the last look at the disk: look again.
+LOOK_PAGES = 512
+# After these the connection is as good as before; after any other error of SQLite's, nobody knows.
+_HARMLESS = (apsw.BusyError, apsw.LockedError, apsw.ConstraintError, apsw.FullError, apsw.InterruptError)
+
+
+class Session:
+    """For the writer's thread."""
+
+    def __init__(self, connect: Callable[[], apsw.Connection], room: Room) -> None:
+        self._connect = connect
+        self._room = room
+        self._checkpoint = Checkpoint(connect)
+        self._db: apsw.Connection | None = None
+        # Whether a connection was given up after an error.
+        self._doubt = False
+        self._looked = 0
+
+    def run(self, work: Callable[[apsw.Connection], R]) -> R:
+        """Do something that ends its own transactions; if there is no room, once more with the reserve's."""
+        try:
+            return self._try(work)
+        except (apsw.Error, DataFolderError) as error:
+            if not is_full(error) or not self._room.give_up():
+                raise
+        with contextlib.suppress(apsw.Error, DataFolderError):
+            self._try(self._checkpoint.copy)
+        return self._try(work)
+
+    def _try(self, work: Callable[[apsw.Connection], R]) -> R:
+        db = self._db or self._open()
+        try:
+            return work(db)
+        except BaseException as error:
+            if isinstance(error, apsw.Error) and not isinstance(error, _HARMLESS):
+                self._drop()
+            elif db.in_transaction:
+                with contextlib.suppress(apsw.Error):
+                    db.execute("ROLLBACK")
+            raise
+
+    def _open(self) -> apsw.Connection:
+        db = self._connect()
+        try:
+            db.execute(statement.INTAKE)
+            if self._doubt:
+                # If a commit failed when it was synced, its pages may be in the log all the same, and a crash would
+                # bring them to life. What is written now takes their place, and ends what follows them.
+                db.execute("INSERT OR REPLACE INTO meta VALUES ('seal', ?)", (secrets.token_bytes(8),))
+        except BaseException:
+            db.close(True)
+            raise
+        self._doubt = False
+        self._checkpoint.attach(db)
+        self._db = db
+        return db
+
+    def _drop(self) -> None:
+        """Forget a connection; what it had begun is rolled back."""
+        db, self._db, self._doubt = self._db, None, True
+        if db is not None:
+            with contextlib.suppress(apsw.Error):
+                db.close(True)
+
+    def after_commit(self) -> None:
+        if self._db is None:
+            return
+        pages = self._checkpoint.pages
+        if pages - self._looked >= LOOK_PAGES:
+            self._looked = pages
+            if not self._room.is_enough(pages * self._db.pragma("page_size")):
+                self.look()
+        elif pages < self._looked:
+            self._looked = pages
+        self._checkpoint.after_commit(self._db, self._room.low)
+
+    def maintain(self, work: Callable[[apsw.Connection], None]) -> None:
+        """Do something that may fail, and for which no room is sacrificed."""
+        self._try(work)
+
+    def look(self) -> None:
+        """See how much room there is, with the log copied back."""
+        if self._db is not None:
+            with contextlib.suppress(apsw.Error, OSError):
+                self._checkpoint.copy(self._db)
+                self._room.look(self._db)
+
+    def close(self) -> None:
+        self._checkpoint.stop()
+        self._drop()
+
+
+def is_full(error: BaseException) -> bool:
+    """Also if it is the index of the log that could not grow."""
+    extended = getattr(error, "extendedresult", 0)
+    return isinstance(error, apsw.FullError | FolderFull) or extended == apsw.SQLITE_IOERR_SHMSIZE
+
+
+def failure(error: BaseException) -> StoreError:
+    """What those are told who waited for what failed."""
+    if isinstance(error, StoreError):
+        return error
+    kind = StoreFull if is_full(error) else StoreError
+    text = str(error) if isinstance(error, DataFolderError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        text += '; the database is damaged: stop the service and run "rockdove check"'
+    failed = kind(text)
+    failed.__cause__ = error
+    return failed

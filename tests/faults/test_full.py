@@ -1,0 +1,177 @@
+"""A full disk: sends are refused and told why, messages still get out, and all goes on by itself when there is room."""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from rockdove.store.room import RESERVE
+from tests.support.mount import fill, free_bytes, small_disk
+from tests.support.server import COMMAND, Server
+
+SIZE_BYTES = 48 * 1024 * 1024
+BODY = "x" * 8_000
+# What the service notices by itself, it notices within seconds.
+PATIENCE_S = 20
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Server]:
+    with small_disk(tmp_path / "data", SIZE_BYTES):
+        server = Server(tmp_path)
+        try:
+            yield server
+        finally:
+            if server.process.exit_code is None:
+                server.kill()
+
+
+def send(sqs: Any, url: str, number: int, start: int = 0) -> set[str]:
+    """Send batches until there are so many, or until it is refused; those that were acknowledged."""
+    sent: set[str] = set()
+    while len(sent) < number:
+        bodies = [f"{start + len(sent) + n}:{BODY}" for n in range(10)]
+        entries = [{"Id": str(n), "MessageBody": body} for n, body in enumerate(bodies)]
+        answer = sqs.send_message_batch(QueueUrl=url, Entries=entries)
+        assert len(answer.get("Successful", [])) == 10, answer
+        sent.update(body.partition(":")[0] for body in bodies)
+    return sent
+
+
+def send_until_full(sqs: Any, url: str, start: int = 0) -> set[str]:
+    sent: set[str] = set()
+    for _ in range(10_000):
+        try:
+            sent |= send(sqs, url, 10, start + len(sent))
+        except ClientError as error:
+            check_full(error)
+            return sent
+    raise AssertionError("the disk is never full")
+
+
+def check_full(error: ClientError) -> None:
+    assert error.response["ResponseMetadata"]["HTTPStatusCode"] == 503
+    assert error.response["Error"]["Code"] == "ServiceUnavailable"
+    assert "disk is full" in error.response["Error"]["Message"]
+
+
+def drain(sqs: Any, url: str, most: int = 1_000_000) -> set[str]:
+    found: set[str] = set()
+    while len(found) < most:
+        messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages")
+        if not messages:
+            break
+        entries = [{"Id": str(n), "ReceiptHandle": m["ReceiptHandle"]} for n, m in enumerate(messages)]
+        assert len(sqs.delete_message_batch(QueueUrl=url, Entries=entries)["Successful"]) == len(messages)
+        found.update(message["Body"].partition(":")[0] for message in messages)
+    return found
+
+
+def wait_for_room(sqs: Any, url: str, start: int) -> set[str]:
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return send(sqs, url, 10, start)
+        except ClientError:
+            assert time.monotonic() < end, "sends are still refused"
+            time.sleep(0.2)
+
+
+def queue(sqs: Any) -> str:
+    url: str = sqs.create_queue(QueueName="q", Attributes={"VisibilityTimeout": "600"})["QueueUrl"]
+    return url
+
+
+def wait_for_reserve(service: Server) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not (service.data / RESERVE).exists():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_others_fill_the_disk(service: Server) -> None:
+    sqs = service.client()
+    url = queue(sqs)
+    sent = send(sqs, url, 500)
+    wait_for_reserve(service)
+    filler = fill(service.data)
+    sent |= send_until_full(sqs, url, len(sent))
+    with pytest.raises(ClientError, match="disk is full"):
+        sqs.create_queue(QueueName="another")
+    found = drain(sqs, url, most=len(sent) // 2)
+    sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])
+    filler.unlink()
+    sent |= wait_for_room(sqs, url, 10_000)
+    wait_for_reserve(service)
+    assert found | drain(sqs, url) == sent
+    assert service.stop() == 0
+
+
+def test_messages_fill_the_disk(service: Server) -> None:
+    sqs = service.client()
+    url = queue(sqs)
+    sent = send_until_full(sqs, url)
+    assert len(sent) * len(BODY) > SIZE_BYTES // 3
+    assert drain(sqs, url) == sent
+    again = wait_for_room(sqs, url, 10_000)
+    again |= send(sqs, url, len(sent) // 2, 20_000)
+    service.kill()
+    service.start()
+    sqs = service.client()
+    assert drain(sqs, url) == again
+    assert service.stop() == 0
+
+
+def test_a_full_disk_at_the_start(service: Server) -> None:
+    sqs = service.client()
+    url = queue(sqs)
+    sent = send(sqs, url, 500)
+    wait_for_reserve(service)
+    assert service.stop() == 0
+    fill(service.data)
+    assert free_bytes(service.data) == 0
+    service.start()
+    sqs = service.client()
+    refused = send_until_full(sqs, url, 10_000)
+    assert drain(sqs, url) == sent | refused
+    assert service.stop() == 0
+
+
+def test_a_full_disk_without_a_reserve_refuses_to_start(service: Server) -> None:
+    sqs = service.client()
+    sent = send(sqs, queue(sqs), 100)
+    assert service.stop() == 0
+    (service.data / RESERVE).unlink(missing_ok=True)
+    filler = fill(service.data)
+    command = [*COMMAND, "serve", "--port", "0", "--data", str(service.data)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert run.returncode == 1
+    assert "no room" in run.stderr
+    assert len(run.stderr.strip().splitlines()) == 1
+    filler.unlink()
+    service.start()
+    sqs = service.client()
+    assert drain(sqs, queue(sqs)) == sent
+    assert service.stop() == 0
+
+
+def test_a_backup_of_and_to_a_full_disk(service: Server, tmp_path: Path) -> None:
+    sqs = service.client()
+    url = queue(sqs)
+    sent = send(sqs, url, 1_000)
+    fill(service.data)
+    command = [*COMMAND, "backup", "--data", str(service.data)]
+    to_full = subprocess.run([*command, str(service.data / "copy")], capture_output=True, text=True, check=False)
+    assert to_full.returncode == 1
+    assert "room" in to_full.stderr or "space" in to_full.stderr
+    assert not [file.name for file in service.data.iterdir() if "copy" in file.name]
+    subprocess.run([*command, str(tmp_path / "copy")], capture_output=True, check=True)
+    copied = Server(tmp_path / "second", "--data", str(tmp_path / "copy"))
+    try:
+        assert drain(copied.client(), url.replace(str(service.port), str(copied.port))) == sent
+    finally:
+        copied.kill()

@@ -1,0 +1,45 @@
+"""A small file system of its own, to be filled up."""
+
+import errno
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+_BLOCK = bytes(64 * 1024)
+
+
+@contextmanager
+def small_disk(path: Path, size_bytes: int) -> Iterator[Path]:
+    """Mount one on a folder. Needs root; where that cannot be had, the test says so."""
+    path.mkdir(parents=True, exist_ok=True)
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size_bytes},mode=700", "none", str(path)]
+    mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"NOT TESTED on a real full disk, only on a simulated one: {mounted.stderr.strip()}")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "--lazy", str(path)], check=True)
+
+
+def fill(path: Path) -> Path:
+    """Take all that is free; gives the file that has it."""
+    filler = path / "filler"
+    with filler.open("ab", buffering=0) as file:
+        for block in (_BLOCK, bytes(4096), b"\0"):
+            try:
+                while True:
+                    file.write(block)
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+    return filler
+
+
+def free_bytes(path: Path) -> int:
+    disk = os.statvfs(path)
+    return disk.f_bavail * disk.f_frsize
