@@ -28,6 +28,9 @@ class Session:
         self._room = room
         self._checkpoint = Checkpoint(connect)
         self._db: apsw.Connection | None = None
+        # Stays open while the other is opened anew, so that SQLite still knows where the log ends: the first to open
+        # the file would look for itself, and take for committed what was written but failed to be synced.
+        self._anchor: apsw.Connection | None = None
         # Whether a connection was given up after an error.
         self._doubt = False
         self._looked = 0
@@ -56,12 +59,14 @@ class Session:
             raise
 
     def _open(self) -> apsw.Connection:
+        if self._anchor is None:
+            self._anchor = self._connect()
         db = self._connect()
         try:
             db.execute(statement.INTAKE)
             if self._doubt:
-                # If a commit failed when it was synced, its pages may be in the log all the same, and a crash would
-                # bring them to life. What is written now takes their place, and ends what follows them.
+                # What failed to be synced may be in the log all the same, and a crash would bring it to life. What is
+                # written now takes its place, and ends what follows it.
                 db.execute("INSERT OR REPLACE INTO meta VALUES ('seal', ?)", (secrets.token_bytes(8),))
         except BaseException:
             db.close(True)
@@ -104,6 +109,8 @@ class Session:
     def close(self) -> None:
         self._checkpoint.stop()
         self._drop()
+        if self._anchor is not None:
+            self._anchor.close()
 
 
 def is_full(error: BaseException) -> bool:
