@@ -7,6 +7,7 @@ import apsw
 
 from rockdove.core import ids
 from rockdove.core.errors import StoreError
+from rockdove.store.session import seal
 
 if TYPE_CHECKING:
     from rockdove.store.sqlite import SqliteStore
@@ -69,8 +70,9 @@ class Janitor:
 
     def _look(self) -> None:
         if self._is_ill():
-            # Anything that is written: it lands or it does not.
-            self._store.writer.call(lambda db: None, lambda result: None)
+            if self._store.trouble is not None:
+                # Any change: it lands or it does not.
+                self._store.writer.call(seal, lambda result: None)
             self._store.writer.aside(lambda db: None, self._later)
             return
         if self._written == self._store.writer.commits:

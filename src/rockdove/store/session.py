@@ -67,7 +67,7 @@ class Session:
             if self._doubt:
                 # What failed to be synced may be in the log all the same, and a crash would bring it to life. What is
                 # written now takes its place, and ends what follows it.
-                db.execute("INSERT OR REPLACE INTO meta VALUES ('seal', ?)", (secrets.token_bytes(8),))
+                seal(db)
         except BaseException:
             db.close(True)
             raise
@@ -111,6 +111,11 @@ class Session:
         self._drop()
         if self._anchor is not None:
             self._anchor.close()
+
+
+def seal(db: apsw.Connection) -> None:
+    """A change that means nothing."""
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('seal', ?)", (secrets.token_bytes(8),))
 
 
 def is_full(error: BaseException) -> bool:
