@@ -56,6 +56,7 @@ class Admin:
             if self._store.full is not None:
                 raise ServiceUnavailable(self._store.full)
             record = self._directory.new_record(account, name, dict(attributes), dict(tags), now)
+            self._directory.check_room(record)
             await ask(partial(self._store.put_queue, record))
             return self._directory.add(record)
 

@@ -1,5 +1,6 @@
 """The queue operations on messages: send, receive, delete, change visibility, look, count."""
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -37,12 +38,16 @@ class Broker:
         receipts: Receipts,
         clock: Clock,
         max_in_flight: int = limits.MAX_IN_FLIGHT,
+        max_waiting: int = sys.maxsize,
     ) -> None:
         self.store = store
         self.directory = directory
         self.receipts = receipts
         self.clock = clock
         self.max_in_flight = max_in_flight
+        # Receives that wait for a message now, and how many may.
+        self.waiting = 0
+        self.max_waiting = max_waiting
 
     # Send.
 

@@ -1,13 +1,15 @@
 """Which queues there are: by account and name, and how long a deleted name rests."""
 
 import secrets
+import sys
+from collections import Counter
 from collections.abc import Iterator
 
 from rockdove.broker.queue import Queue
 from rockdove.core import attribute, limits
 from rockdove.core.arn import parse_arn
 from rockdove.core.clock import SECOND_US, Clock
-from rockdove.core.errors import InvalidAddress, QueueDeletedRecently, QueueDoesNotExist
+from rockdove.core.errors import InvalidAddress, OverLimit, QueueDeletedRecently, QueueDoesNotExist
 from rockdove.core.queue import DeletedQueue, QueueRecord
 from rockdove.store.base import Store
 
@@ -18,12 +20,17 @@ MOST_URLS = 10_000
 class Directory:
     """The queues of this service."""
 
-    def __init__(self, store: Store, clock: Clock, region: str, cool_down: bool) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, region: str, cool_down: bool, max_per_account: int = sys.maxsize
+    ) -> None:
+        """``max_per_account`` bounds an account's physical queues: they are what takes memory."""
         self._store = store
         self._clock = clock
         self._region = region
         self._cool_down_us = limits.COOL_DOWN_S * SECOND_US if cool_down else 0
         self._queues: dict[tuple[str, str], Queue] = {}
+        self._max_per_account = max_per_account
+        self._per_account: Counter[str] = Counter()
         self._deleted: dict[tuple[str, str], int] = {}
         self._by_url: dict[str, Queue] = {}
 
@@ -38,10 +45,12 @@ class Directory:
     def add(self, record: QueueRecord) -> Queue:
         queue = Queue(record, self._region, self._store, self._clock)
         self._queues[queue.key] = queue
+        self._per_account[record.account] += queue.size
         return queue
 
     def remove(self, queue: Queue, now_us: int) -> None:
-        self._queues.pop(queue.key, None)
+        if self._queues.pop(queue.key, None) is not None:
+            self._per_account[queue.record.account] -= queue.size
         self._by_url = {url: known for url, known in self._by_url.items() if known is not queue}
         recent = {key: at for key, at in self._deleted.items() if self.rests(at, now_us)}
         self._deleted = {**recent, queue.key: now_us}
@@ -88,6 +97,13 @@ class Directory:
         if deleted_us is not None and now_us - deleted_us < self._cool_down_us:
             raise QueueDeletedRecently()
         self._deleted.pop((account, name), None)
+
+    def check_room(self, record: QueueRecord) -> None:
+        if self._per_account[record.account] + len(record.physical) > self._max_per_account:
+            raise OverLimit(
+                f"An account may have {self._max_per_account} queues, each counted as often as it has physical queues; "
+                "delete some first."
+            )
 
     def rests(self, since_us: int, now_us: int) -> bool:
         """Whether 60 seconds have not passed yet (never with the cool-down switched off)."""

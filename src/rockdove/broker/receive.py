@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from rockdove.broker.queue import Queue
 from rockdove.core.dequeue import Policy, Wake
-from rockdove.core.errors import Fault, OverLimit, QueueDoesNotExist, ServiceUnavailable, StoreError
+from rockdove.core.errors import Fault, OverLimit, QueueDoesNotExist, ServiceUnavailable, StoreError, Throttling
 from rockdove.core.message import Entry
 from rockdove.store.base import Claimed, Counts, Physical, Want
 
@@ -79,6 +79,7 @@ class Receive:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+            self._broker.waiting -= 1
 
     def _count_in_flight(self) -> None:
         """The cheap bound is reached: ask for the exact number before refusing."""
@@ -208,6 +209,11 @@ class Receive:
     def _wait(self) -> None:
         queue = self._queue
         if self._timer is None:
+            if self._broker.waiting >= self._broker.max_waiting:
+                # An empty answer would be taken for an empty queue, and asked for again at once.
+                self._answer(Throttling("Too many receives wait for messages. Please try again, or do not wait."))
+                return
+            self._broker.waiting += 1
             self._timer = asyncio.get_running_loop().call_later(self._wait_s, self.give_up)
         queue.waiters[self] = None
         if self._woken:

@@ -16,25 +16,19 @@ from typing import Annotated
 import typer
 import uvloop
 
-from rockdove import __version__
 from rockdove.cli import option, token
+from rockdove.cli.announcement import announce
 from rockdove.cli.failure import Code, Failure, ReaderGone
+from rockdove.cli.limit import fitting, with_limits
 from rockdove.cli.output import Output
 from rockdove.core.errors import DataFolderError, ExposedError
+from rockdove.server import origin
+from rockdove.server.limit import Limits
 from rockdove.server.log import Form, Level, configure
 from rockdove.server.page import is_loopback
 from rockdove.server.service import Service, Settings
+from rockdove.server.tls import TlsError
 from rockdove.store.folder import DATABASE, LOCK
-
-_SNIPPET = """\
-import boto3
-
-sqs = boto3.client("sqs", endpoint_url="{url}", region_name="{region}",
-                   aws_access_key_id="{key}", aws_secret_access_key="{secret}")
-queue = sqs.create_queue(QueueName="hello")["QueueUrl"]
-sqs.send_message(QueueUrl=queue, MessageBody="Hello, world!")
-print(sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=5)["Messages"][0]["Body"])
-"""
 
 
 class StoreName(StrEnum):
@@ -44,6 +38,7 @@ class StoreName(StrEnum):
     memory = "memory"
 
 
+@with_limits
 def serve(
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", envvar="ROCKDOVE_HOST", help="Address to listen on.")
@@ -103,8 +98,30 @@ def serve(
         bool,
         typer.Option("--access-log", envvar="ROCKDOVE_ACCESS_LOG", help="Log every request, without its contents."),
     ] = False,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            envvar="ROCKDOVE_TLS_CERT",
+            help="Serve HTTPS with this certificate (PEM, with those that sign it); SIGHUP reads it anew.",
+        ),
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", envvar="ROCKDOVE_TLS_KEY", help="The certificate's key (PEM).")
+    ] = None,
+    cors_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            envvar="ROCKDOVE_CORS_ORIGIN",
+            help="Let web pages of this origin use the service, such as https://app.example.com; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     config: option.Config = None,
     as_json: option.Json = False,
+    *,
+    limits: Limits,
 ) -> None:
     """Run the queue service until Ctrl-C or SIGTERM.
 
@@ -119,6 +136,8 @@ def serve(
     """
     if _is_exposed(host) and (store is StoreName.memory or not (data / DATABASE).exists()):
         raise _exposed(host, data)
+    if (tls_cert is None) != (tls_key is None):
+        raise Failure("TLS needs both a certificate and its key: --tls-cert FILE --tls-key FILE", Code.USAGE)
     configure(log_format, log_level)
     settings = Settings(
         host=host,
@@ -131,8 +150,19 @@ def serve(
         metrics_queues=metrics_queues,
         metrics_token=token.read(metrics_token_file),
         access_log=access_log,
+        limits=fitting(limits),
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        cors_origin=tuple(map(_origin, cors_origin or ())),
     )
     uvloop.run(_run(settings, as_json))
+
+
+def _origin(text: str) -> str:
+    try:
+        return origin.check(text)
+    except origin.OriginError as error:
+        raise Failure(f"--cors-origin: {error}", Code.USAGE) from None
 
 
 def _is_exposed(host: str) -> bool:
@@ -158,13 +188,14 @@ async def _run(settings: Settings, as_json: bool) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
     service = await _start(settings)
+    loop.add_signal_handler(signal.SIGHUP, service.reload)
     loop.set_exception_handler(lambda loop, context: service.complain(context))
     # What is there by now stays, and a request leaves no cycles behind: look for garbage seldom, among what is new.
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
     # A reader of our output that has gone is no reason to stop serving.
     with contextlib.suppress(ReaderGone):
-        _announce(settings, service, Output(as_json))
+        announce(service, Output(as_json))
     await stopped.wait()
     await service.stop()
 
@@ -177,6 +208,10 @@ async def _start(settings: Settings) -> Service:
         raise _exposed(settings.host, settings.data) from None
     except DataFolderError as error:
         raise Failure(str(error), Code.REFUSED if _is_held(settings.data) else Code.FAILED) from None
+    except TlsError as error:
+        raise Failure(str(error), Code.USAGE) from None
+    except origin.OriginError as error:
+        raise Failure(str(error), Code.REFUSED) from None
     except OSError as error:
         raise Failure(_listening_failed(settings, error)) from None
     return service
@@ -212,23 +247,3 @@ def _listening_failed(settings: Settings, error: OSError) -> str:
 
 def _text(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
-
-
-def url_of(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _announce(settings: Settings, service: Service, output: Output) -> None:
-    url = url_of(settings.host, service.port)
-    folder = None if settings.store == "memory" else str(settings.data.absolute())
-    if output.as_json:
-        output.record({"ready": url, "data": folder, "store": settings.store})
-        return
-    output.line(f"Rockdove {__version__}")
-    if folder is None:
-        output.line("data: in memory; nothing is kept when the service ends\n")
-    else:
-        output.line(f"data: {folder}\n")
-    key, secret = ("YOUR ACCESS KEY", "YOUR SECRET KEY") if service.accounts.exist else ("any", "any")
-    output.line(_SNIPPET.format(url=url, region=settings.region, key=key, secret=secret))
-    output.line(f"ready {url}")

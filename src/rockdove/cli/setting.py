@@ -4,9 +4,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import typer
 
 from rockdove.cli.failure import Code, Failure
+from rockdove.server.limit import Limits
 
 FILE = "rockdove.toml"
 
@@ -23,10 +25,20 @@ _KINDS: dict[str, type] = {
     "log_format": str,
     "log_level": str,
     "access_log": bool,
+    "tls_cert": str,
+    "tls_key": str,
+    "cors_origin": list,
+    **{field.name: float if field.name.endswith("_s") else int for field in msgspec.structs.fields(Limits)},
     "endpoint": str,
 }
-_PATHS = {"data", "metrics_token_file"}
-_WORDS = {str: "text", int: "a whole number", bool: "true or false"}
+_PATHS = {"data", "metrics_token_file", "tls_cert", "tls_key"}
+_WORDS = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list of texts",
+}
 
 
 def apply(ctx: typer.Context, config: Path | None) -> Path | None:
@@ -72,5 +84,7 @@ def _check(path: Path, key: str, value: object) -> None:
     kind = _KINDS.get(key)
     if kind is None:
         raise Failure(f"{path}: there is no setting {key!r}; those there are: {', '.join(_KINDS)}", Code.USAGE)
-    if type(value) is not kind:
+    if kind is float and type(value) is int:
+        return
+    if type(value) is not kind or (isinstance(value, list) and not all(isinstance(one, str) for one in value)):
         raise Failure(f"{path}: {key} must be {_WORDS[kind]}, not {value!r}", Code.USAGE)

@@ -34,12 +34,12 @@ from rockdove.server.listener import Listener
 from rockdove.server.log import fields
 from rockdove.server.messages import Messages
 from rockdove.server.metrics import Metrics
-from rockdove.server.origin import Origins
+from rockdove.server.origin import ANY, OriginError, Origins
 from rockdove.server.page import Pages, is_loopback
 from rockdove.server.queues import Queues
 from rockdove.server.reader import Reader
 from rockdove.server.timing import Timing
-from rockdove.server.tls import Certificate, TlsError
+from rockdove.server.tls import Certificate, Names, TlsError
 from rockdove.store.base import Snapshot, Store
 from rockdove.store.keyfile import KeyFile, KeySource, MemoryKey
 from rockdove.store.memory import MemoryStore
@@ -123,6 +123,7 @@ class Service:
         snapshot = self.store.open()
         try:
             self._build(snapshot)
+            self._check_origins()
             await self._listen(context)
         except BaseException:
             self.store.close()
@@ -131,10 +132,19 @@ class Service:
         self.retention.start()
         log.info("listening on %s, port %d", self.settings.host, self.port, extra=fields("start", version=__version__))
 
+    def _check_origins(self) -> None:
+        if ANY in self.settings.cors_origin and not self.accounts.exist:
+            raise OriginError(
+                "will not allow pages of all origins: without accounts any page that somebody opens in a browser here "
+                'could use the service; name the origins, or add an account ("rockdove account add")'
+            )
+
     def _build(self, snapshot: Snapshot) -> None:
-        directory = Directory(self.store, self.clock, self.settings.region, self.settings.cool_down)
+        settings, most = self.settings, self.settings.limits
+        directory = Directory(self.store, self.clock, settings.region, settings.cool_down, most.max_queues_per_account)
         directory.load(snapshot.queues, snapshot.deleted)
-        self.broker = Broker(self.store, directory, Receipts(snapshot.secret), self.clock, self.settings.max_in_flight)
+        receipts = Receipts(snapshot.secret)
+        self.broker = Broker(self.store, directory, receipts, self.clock, settings.max_in_flight, most.max_long_polls)
         self.accounts = Accounts(self.store, self.clock, self._make_key(), directory.names_of)
         self.accounts.load(snapshot.accounts, snapshot.former_accounts)
         self.retention = Retention(directory, self.clock)
@@ -169,17 +179,20 @@ class Service:
     def port(self) -> int:
         return self._listener.port
 
+    def certificate_names(self) -> Names | None:
+        return None if self._certificate is None else self._certificate.names()
+
     def reload(self) -> None:
         """Read the certificate anew; connections that are open keep theirs. What is broken changes nothing."""
         if self._certificate is None:
-            log.info("nothing to reload: this service has no TLS certificate")
+            log.info("nothing to reload: this service has no TLS certificate", extra=fields("reload"))
             return
         try:
             self._listener.context = self._certificate.load()
         except TlsError as error:
-            log.error("still using the old TLS certificate: %s", error)
+            log.error("still using the old TLS certificate: %s", error, extra=fields("reload_failed"))
             return
-        log.info("reloaded the TLS certificate; new connections get it")
+        log.info("reloaded the TLS certificate; new connections get it", extra=fields("reload"))
 
     async def stop(self) -> None:
         """Take nothing new, finish what is being served, write everything, let go of the store."""

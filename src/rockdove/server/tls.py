@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cryptography import x509
+from msgspec import Struct
 
 from rockdove.core.errors import RockdoveError
 
@@ -16,11 +17,18 @@ class TlsError(RockdoveError):
     """The certificate or its key cannot be used."""
 
 
+class Names(Struct, frozen=True):
+    """Under which names and addresses clients believe a certificate, and whether it vouches for itself."""
+
+    hosts: list[str]
+    self_signed: bool
+
+
 class Certificate:
     """The two files; `load` reads them anew."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
-        self.path = certificate
+        self._path = certificate
         self._key = key
 
     def load(self, now: datetime | None = None) -> ssl.SSLContext:
@@ -33,27 +41,38 @@ class Certificate:
         context.options |= ssl.OP_CIPHER_SERVER_PREFERENCE | ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
         context.set_alpn_protocols(["http/1.1"])
         try:
-            context.load_cert_chain(self.path, self._key, self._no_password)
+            context.load_cert_chain(self._path, self._key, self._no_password)
         except ssl.SSLError as error:
             raise TlsError(self._why(error)) from None
         return context
 
-    def parse(self) -> x509.Certificate:
+    def names(self) -> Names:
+        certificate = self._parse()
+        try:
+            found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        except x509.ExtensionNotFound:
+            hosts = []
+        else:
+            addresses = map(str, found.get_values_for_type(x509.IPAddress))
+            hosts = [*found.get_values_for_type(x509.DNSName), *addresses]
+        return Names(hosts, certificate.issuer == certificate.subject)
+
+    def _parse(self) -> x509.Certificate:
         """The service's own certificate, which stands before those that sign it."""
-        data = _read(self.path, "certificate")
+        data = _read(self._path, "certificate")
         try:
             return x509.load_pem_x509_certificates(data)[0]
         except ValueError:
-            raise TlsError(f"the TLS certificate {self.path} is not a certificate in PEM form") from None
+            raise TlsError(f"the TLS certificate {self._path} is not a certificate in PEM form") from None
 
     def _check_dates(self, now: datetime) -> None:
-        certificate = self.parse()
+        certificate = self._parse()
         first, last = certificate.not_valid_before_utc, certificate.not_valid_after_utc
         if now > last:
-            raise TlsError(f"the TLS certificate {self.path} expired on {last:%Y-%m-%d %H:%M} UTC; get a new one")
+            raise TlsError(f"the TLS certificate {self._path} expired on {last:%Y-%m-%d %H:%M} UTC; get a new one")
         if now < first:
             raise TlsError(
-                f"the TLS certificate {self.path} is not valid before {first:%Y-%m-%d %H:%M} UTC; is the clock right?"
+                f"the TLS certificate {self._path} is not valid before {first:%Y-%m-%d %H:%M} UTC; is the clock right?"
             )
 
     def _no_password(self) -> str:
@@ -64,7 +83,7 @@ class Certificate:
 
     def _why(self, error: ssl.SSLError) -> str:
         if error.reason == "KEY_VALUES_MISMATCH":
-            return f"the TLS key {self._key} is not the key of the certificate {self.path}"
+            return f"the TLS key {self._key} is not the key of the certificate {self._path}"
         return f"the TLS key {self._key} is not a private key in PEM form, or not one that TLS can use"
 
 

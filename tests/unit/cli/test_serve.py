@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from rockdove import __version__
-from rockdove.cli.serve import url_of
+from rockdove.cli.announcement import url_of
 from rockdove.client import Client, Retry
 from rockdove.store.folder import DATABASE, Folder
 from tests.support.environment import isolated
