@@ -60,6 +60,14 @@ class RunningService:
     def accounts(self) -> Accounts:
         return self._service.accounts
 
+    @property
+    def settings(self) -> Settings:
+        return self._service.settings
+
+    async def check_exposed(self) -> None:
+        """Raises `ExposedError` where the service would."""
+        await self._service.check_exposed()
+
     def add_account(self, name: str, **options: Any) -> NewKey:
         return self.run(self._service.accounts.add(name, **options))
 

@@ -157,15 +157,15 @@ class Service:
         self.gate = Gate(self.accounts, directory, self.move_tasks, self.clock, self.trust_proxy)
         self.pages.is_signed = self.gate.is_signed
 
-    async def _check_exposed(self) -> None:
-        """Where others can reach the service, there must be accounts to keep them out."""
+    async def check_exposed(self) -> None:
+        """Raises `ExposedError`: where others can reach the service, there must be accounts to keep them out."""
         host, port = self.settings.host, self.settings.port
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         if not (self.accounts.exist or all(is_loopback(str(each[4][0])) for each in found)):
             raise ExposedError(host)
 
     async def _listen(self, context: ssl.SSLContext | None) -> None:
-        await self._check_exposed()
+        await self.check_exposed()
         settings = self.settings
         limits = settings.limits
         if settings.trust_proxy:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from rockdove.core.errors import ExposedError
 from tests.contract.gate.conftest import NewName, Tenant
 from tests.support.dialect import client
 from tests.support.raw import Reply, Web, Wire, json_request
@@ -303,3 +304,18 @@ def test_a_proxy_may_change_the_host(services: Services, store: str) -> None:
     assert told({**inside, "X-Forwarded-Port": "8443"}) == 200
     assert told({**inside, "X-Forwarded-Host": "queue.example.test:8443"}) == 200
     assert told(inside) == 403
+
+
+# Addresses that others can reach.
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_with_accounts_any_address_will_do(services: Services, store: str, host: str) -> None:
+    """Without listening there, which is not for tests."""
+    own = services(store, real_time=True)
+    listening, own.settings.host = own.settings.host, host
+    with pytest.raises(ExposedError):
+        own.run(own.check_exposed())
+    own.add_account("first")
+    own.run(own.check_exposed())
+    own.settings.host = listening

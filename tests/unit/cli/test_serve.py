@@ -94,9 +94,23 @@ def test_data_that_this_program_cannot_read(cli: Cli, tmp_path: Path, damage: st
 def test_an_address_that_others_can_reach_is_refused(cli: Cli, tmp_path: Path, host: str) -> None:
     outcome = cli("serve", "--port", "0", "--host", host)
     assert (outcome.code, outcome.out) == (5, "")
-    assert outcome.err.startswith(f"rockdove: will not listen on {host}: ")
-    assert "accounts" in outcome.err
+    assert outcome.err == (
+        f"rockdove: will not listen on {host}: others could reach it there, and there are no accounts to keep them "
+        'out; add one with "rockdove account add NAME --data data", or use --host 127.0.0.1\n'
+    )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("store", ["sqlite", "memory"])
+def test_so_it_is_with_data_that_has_no_accounts(cli: Cli, tmp_path: Path, store: str) -> None:
+    folder = Folder(tmp_path / "data")
+    folder.path.mkdir()
+    folder.connect().close()
+    outcome = cli("serve", "--port", "0", "--host", "192.0.2.1", "--store", store)
+    assert (outcome.code, outcome.out) == (5, "")
+    assert "rockdove account add NAME --data data" in outcome.err
+    # And the folder is free again.
+    folder.connect().close()
 
 
 def test_an_address_that_does_not_exist(cli: Cli) -> None:

@@ -1,0 +1,349 @@
+"""Who may do what: statements, conditions, and what is refused in them."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rockdove.core import permission, policy
+from rockdove.core.condition import KEYS, OPERATORS, Context
+from rockdove.core.errors import InvalidAttributeValue, OverLimit
+from rockdove.core.permission import GRANTABLE, OWNERS, REPAIRS, Caller, Policy, is_permitted
+from rockdove.wire.operation import OPERATIONS
+
+ALICE, BOB, CAROL = (
+    Caller("111111111111", "alice"),
+    Caller("222222222222", "bob"),
+    Caller("333333333333", "carol"),
+)
+ARN = "arn:aws:sqs:us-east-1:111111111111:jobs"
+# What is known of a request in these tests.
+CONTEXT = {
+    "aws:currenttime": "2026-06-01T12:00:00+00:00",
+    "aws:epochtime": "1780315200",
+    "aws:securetransport": "false",
+    "aws:sourceip": "10.1.2.3",
+    "aws:principalaccount": BOB.id,
+    "aws:principalarn": BOB.arn,
+}
+
+
+def statement(**elements: Any) -> dict[str, Any]:
+    """Allows everything to everybody, but for what is given; None leaves an element away."""
+    whole = {"Effect": "Allow", "Principal": "*", "Action": "sqs:*", "Resource": "*", **elements}
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+def text(*statements: dict[str, Any]) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": list(statements)})
+
+
+def made(*statements: dict[str, Any]) -> Policy:
+    written = text(*statements)
+    policy.check(written)
+    return permission.read(written)
+
+
+def may(rules: Policy | None, caller: Caller = BOB, action: str = "SendMessage", context: Context = CONTEXT) -> bool:
+    """On Alice's queue."""
+    return is_permitted(rules, ALICE.id, caller, action, ARN, lambda: context)
+
+
+# Who owns, who does not.
+
+
+def test_without_a_policy_the_owner_may_everything_and_nobody_else_anything() -> None:
+    for action in GRANTABLE | OWNERS:
+        assert may(None, ALICE, action)
+        assert not may(None, BOB, action)
+
+
+def test_every_operation_is_an_action_or_goes_by_one() -> None:
+    """An operation that neither the owner's nor a grantable action stands for would be nobody's business."""
+    named = {name for name, operation in OPERATIONS.items() if not operation.extension}
+    batches = {f"{action}Batch" for action in ("SendMessage", "DeleteMessage", "ChangeMessageVisibility")}
+    assert named - batches == GRANTABLE | OWNERS
+
+
+def test_what_is_the_owners_is_not_given_away() -> None:
+    """Documented: cross-account permissions do not apply to these actions."""
+    everything = made(statement())
+    for action in OWNERS:
+        assert not may(everything, BOB, action)
+    for action in GRANTABLE:
+        assert may(everything, BOB, action)
+
+
+def test_an_explicit_deny_wins_wherever_it_stands() -> None:
+    allow, deny = statement(), statement(Effect="Deny", Action="sqs:SendMessage")
+    for rules in (made(allow, deny), made(deny, allow)):
+        assert not may(rules)
+        assert may(rules, action="ReceiveMessage")
+
+
+def test_the_owner_is_denied_what_is_denied_but_can_always_repair() -> None:
+    nothing = made(statement(Effect="Deny"))
+    for action in GRANTABLE | OWNERS:
+        assert may(nothing, ALICE, action) == (action in REPAIRS)
+    assert {"SetQueueAttributes", "RemovePermission", "GetQueueAttributes", "DeleteQueue"} == REPAIRS
+
+
+def test_an_allow_for_others_takes_nothing_from_the_owner() -> None:
+    rules = made(statement(Principal={"AWS": BOB.id}, Action="sqs:SendMessage"))
+    assert may(rules, ALICE, "ReceiveMessage")
+
+
+# Elements.
+
+
+@pytest.mark.parametrize(
+    ("principal", "who"),
+    [
+        ("*", [ALICE, BOB, CAROL]),
+        ({"AWS": "*"}, [ALICE, BOB, CAROL]),
+        ({"AWS": BOB.id}, [BOB]),
+        ({"AWS": BOB.arn}, [BOB]),
+        ({"AWS": f"arn:aws:iam::{BOB.id}:user/bob"}, [BOB]),
+        ({"AWS": f"arn:aws-cn:iam::{BOB.id}:root"}, [BOB]),
+        ({"AWS": f"arn:aws:iam::{BOB.id}:user/robert"}, []),
+        ({"AWS": f"arn:aws:iam::{BOB.id}:role/bob"}, []),
+        ({"AWS": [BOB.arn, CAROL.id]}, [BOB, CAROL]),
+        ({"Service": "sns.amazonaws.com"}, []),
+        ({"AWS": CAROL.id, "Service": ["sns.amazonaws.com"]}, [CAROL]),
+    ],
+)
+def test_principals(principal: Any, who: list[Caller]) -> None:
+    rules = made(statement(Principal=principal))
+    turned = made(statement(Principal=None, NotPrincipal=principal))
+    for caller in (ALICE, BOB, CAROL):
+        assert rules.decide(caller, "SendMessage", ARN, lambda: CONTEXT) is (True if caller in who else None)
+        assert turned.decide(caller, "SendMessage", ARN, lambda: CONTEXT) is (None if caller in who else True)
+
+
+@pytest.mark.parametrize(
+    ("action", "fits"),
+    [
+        ("*", True),
+        ("sqs:*", True),
+        ("SQS:*", True),
+        ("sQs:sENDmESSAGE", True),
+        ("sqs:Send*", True),
+        ("sqs:*Message", True),
+        ("sqs:S?ndMessage", True),
+        ("sqs:Send?", False),
+        ("sqs:ReceiveMessage", False),
+        (["sqs:ReceiveMessage", "sqs:SendMessage"], True),
+    ],
+)
+def test_actions(action: Any, fits: bool) -> None:
+    assert may(made(statement(Action=action))) is fits
+    assert may(made(statement(Action=None, NotAction=action))) is not fits
+
+
+@pytest.mark.parametrize(
+    ("resource", "fits"),
+    [
+        ("*", True),
+        (ARN, True),
+        ("arn:aws:sqs:eu-west-1:111111111111:jobs", True),
+        ("arn:aws:sqs:*:111111111111:j?bs", True),
+        ("arn:aws:sqs:us-east-1:*:jo*", True),
+        ("arn:*:sqs:*:*:*", True),
+        ("arn:aws:sqs:us-east-1:222222222222:jobs", False),
+        ("arn:aws:sqs:us-east-1:111111111111:Jobs", False),
+        ("arn:aws:sqs:us-east-1:111111111111:[jobs]", False),
+        ("arn:aws:sqs:us-east-1:111111111111:job", False),
+    ],
+)
+def test_resources(resource: str, fits: bool) -> None:
+    assert may(made(statement(Resource=resource))) is fits
+    assert may(made(statement(Resource=None, NotResource=resource))) is not fits
+
+
+def test_without_a_resource_it_is_the_queue() -> None:
+    assert may(made(statement(Resource=None)))
+
+
+def test_one_statement_without_a_list() -> None:
+    written = json.dumps({"Version": "2008-10-17", "Id": "x", "Statement": statement(Sid="only")})
+    policy.check(written)
+    assert may(permission.read(written))
+
+
+@given(stars=st.integers(1, 2_000), tail=st.sampled_from(["", "x"]))
+def test_many_stars_cost_nothing(stars: int, tail: str) -> None:
+    """A pattern that goes back and forth over a name would stop the service."""
+    arn = f"arn:aws:sqs:*:*:{'*o' * min(stars, 1_000)}{tail}"
+    assert not may(made(statement(Resource=[arn])))
+
+
+# Conditions.
+
+
+@pytest.mark.parametrize(
+    ("operator", "key", "value", "holds"),
+    [
+        ("StringEquals", "aws:PrincipalAccount", BOB.id, True),
+        ("StringEquals", "AWS:principalaccount", [CAROL.id, BOB.id], True),
+        ("StringEquals", "aws:PrincipalAccount", CAROL.id, False),
+        ("StringNotEquals", "aws:PrincipalAccount", CAROL.id, True),
+        ("StringNotEquals", "aws:PrincipalAccount", [CAROL.id, BOB.id], False),
+        ("StringEqualsIgnoreCase", "aws:PrincipalArn", BOB.arn.upper(), True),
+        ("StringEquals", "aws:PrincipalArn", BOB.arn.upper(), False),
+        ("StringNotEqualsIgnoreCase", "aws:PrincipalArn", BOB.arn.upper(), False),
+        ("StringLike", "aws:PrincipalArn", "arn:*:root", True),
+        ("StringLike", "aws:PrincipalArn", "arn:?", False),
+        ("StringNotLike", "aws:PrincipalArn", "arn:*:root", False),
+        ("ArnEquals", "aws:PrincipalArn", BOB.arn, True),
+        ("ArnLike", "aws:PrincipalArn", "arn:aws:iam::*:root", True),
+        ("ArnLike", "aws:PrincipalArn", "arn:aws:*:*:*:root", True),
+        ("ArnLike", "aws:PrincipalArn", "arn:aws:iam::*:user/*", False),
+        ("ArnNotEquals", "aws:PrincipalArn", BOB.arn, False),
+        ("ArnNotLike", "aws:PrincipalArn", "arn:aws:iam::3*:root", True),
+        ("Bool", "aws:SecureTransport", "false", True),
+        ("Bool", "aws:SecureTransport", False, True),
+        ("Bool", "aws:SecureTransport", "true", False),
+        ("IpAddress", "aws:SourceIp", "10.0.0.0/8", True),
+        ("IpAddress", "aws:SourceIp", "10.1.2.3", True),
+        ("IpAddress", "aws:SourceIp", ["192.168.0.0/16", "2001:db8::/32"], False),
+        ("NotIpAddress", "aws:SourceIp", "10.0.0.0/8", False),
+        ("NotIpAddress", "aws:SourceIp", "192.168.0.0/16", True),
+        ("DateLessThan", "aws:CurrentTime", "2026-06-01T12:00:01Z", True),
+        ("DateLessThan", "aws:CurrentTime", "2026-06-01T12:00:00Z", False),
+        ("DateLessThanEquals", "aws:CurrentTime", "2026-06-01T12:00:00Z", True),
+        ("DateGreaterThan", "aws:CurrentTime", "2026-06-01", True),
+        ("DateGreaterThanEquals", "aws:CurrentTime", "2026-06-01T14:00:00+02:00", True),
+        ("DateGreaterThan", "aws:EpochTime", 1780315199, True),
+        ("DateEquals", "aws:CurrentTime", "2026-06-01T12:00:00Z", True),
+        ("DateNotEquals", "aws:CurrentTime", "2026-06-01T12:00:00Z", False),
+        ("NumericEquals", "aws:PrincipalAccount", int(BOB.id), True),
+        ("NumericNotEquals", "aws:EpochTime", "1780315200", False),
+        ("NumericLessThan", "aws:EpochTime", "1780315200", False),
+        ("NumericLessThanEquals", "aws:EpochTime", "1780315200.0", True),
+        ("NumericGreaterThan", "aws:EpochTime", "0", True),
+        ("NumericGreaterThanEquals", "aws:EpochTime", "1780315201", False),
+        ("Null", "aws:SourceArn", "true", True),
+        ("Null", "aws:SourceArn", False, False),
+        ("Null", "aws:SourceIp", "false", True),
+        # What is not there: positives fail, negations hold, and so does whatever ends in IfExists.
+        ("ArnEquals", "aws:SourceArn", "arn:aws:sns:us-east-1:1:t", False),
+        ("ArnNotEquals", "aws:SourceArn", "arn:aws:sns:us-east-1:1:t", True),
+        ("StringEquals", "aws:SourceAccount", BOB.id, False),
+        ("StringEqualsIfExists", "aws:SourceAccount", BOB.id, True),
+        ("StringNotEqualsIfExists", "aws:SourceAccount", BOB.id, True),
+        ("StringEqualsIfExists", "aws:PrincipalAccount", CAROL.id, False),
+        ("NumericEqualsIfExists", "aws:SourceAccount", 1, True),
+    ],
+)
+def test_conditions(operator: str, key: str, value: Any, holds: bool) -> None:
+    assert may(made(statement(Condition={operator: {key: value}}))) is holds
+
+
+def test_every_operator_of_the_documentation_is_tried_above() -> None:
+    tried = {case[0] for mark in test_conditions.pytestmark for case in mark.args[1]}
+    assert set(OPERATORS) <= tried
+    keys = {case[1].lower() for mark in test_conditions.pytestmark for case in mark.args[1]}
+    assert set(KEYS) == keys
+
+
+def test_all_conditions_must_hold() -> None:
+    ip = {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}
+    assert may(made(statement(Condition={**ip, "StringEquals": {"aws:PrincipalAccount": BOB.id}})))
+    assert not may(made(statement(Condition={**ip, "Bool": {"aws:SecureTransport": "true"}})))
+    two = {"StringEquals": {"aws:PrincipalAccount": BOB.id, "aws:PrincipalArn": "x"}}
+    assert not may(made(statement(Condition=two)))
+
+
+def test_deny_what_does_not_come_over_tls() -> None:
+    rules = made(statement(), statement(Effect="Deny", Condition={"Bool": {"aws:SecureTransport": "false"}}))
+    assert not may(rules)
+    assert may(rules, context={**CONTEXT, "aws:securetransport": "true"})
+
+
+def test_the_context_is_only_made_for_conditions() -> None:
+    def none() -> Context:
+        raise AssertionError
+
+    assert made(statement()).decide(BOB, "SendMessage", ARN, none)
+
+
+# What is refused when a policy is set.
+
+
+@pytest.mark.parametrize(
+    ("elements", "reason"),
+    [
+        ({"Principal": {"Federated": "x"}}, "Federated"),
+        ({"Principal": {"AWS": "somebody"}}, "somebody"),
+        ({"Principal": {"AWS": "arn:aws:iam::*:root"}}, "arn:aws:iam::*:root"),
+        ({"Principal": {"AWS": "arn:aws:iam::123:root"}}, "arn:aws:iam::123:root"),
+        ({"Action": "sns:Publish"}, "sns:Publish"),
+        ({"Action": "SendMessage"}, "SendMessage"),
+        ({"Action": "sqs:Fly"}, "sqs:Fly"),
+        ({"Action": "sqs:SendMessageBatch"}, "leave Batch away"),
+        ({"Resource": "jobs"}, "jobs"),
+        ({"Resource": "arn:aws:sns:us-east-1:111111111111:topic"}, "arn:aws:sns"),
+        ({"Resource": "arn:aws:sqs:us-east-1:111111111111:${aws:username}"}, "variables"),
+        ({"Condition": {"BinaryEquals": {"aws:SourceIp": "x"}}}, "BinaryEquals"),
+        ({"Condition": {"StringMatches": {"aws:SourceIp": "x"}}}, "StringMatches"),
+        ({"Condition": {"NullIfExists": {"aws:SourceIp": "true"}}}, "NullIfExists"),
+        ({"Condition": {"ForAnyValue:StringEquals": {"aws:PrincipalAccount": "x"}}}, "ForAnyValue"),
+        ({"Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}}, "aws:PrincipalOrgID"),
+        ({"Condition": {"StringEquals": {"aws:PrincipalAccount": "${aws:x}"}}}, "variables"),
+        ({"Condition": {"StringEquals": {"aws:PrincipalAccount": []}}}, "no value"),
+        ({"Condition": {"StringEquals": {"aws:PrincipalAccount": {}}}}, "no text"),
+        ({"Condition": {"StringEquals": {}}}, "StringEquals"),
+        ({"Condition": {"StringEquals": "x"}}, "StringEquals"),
+        ({"Condition": {"IpAddress": {"aws:SourceIp": "10.0.0.0/99"}}}, "10.0.0.0/99"),
+        ({"Condition": {"IpAddress": {"aws:PrincipalAccount": "10.0.0.0/8"}}}, "does not go with"),
+        ({"Condition": {"DateLessThan": {"aws:CurrentTime": "tomorrow"}}}, "tomorrow"),
+        ({"Condition": {"NumericEquals": {"aws:EpochTime": "many"}}}, "many"),
+        ({"Condition": {"NumericEquals": {"aws:EpochTime": "nan"}}}, "nan"),
+        ({"Condition": {"Bool": {"aws:SecureTransport": "maybe"}}}, "maybe"),
+        ({"Condition": {"ArnLike": {"aws:SourceArn": "x"}}}, "ARN"),
+        ({"Condition": {"Null": {"aws:SourceIp": "perhaps"}}}, "Null"),
+    ],
+)
+def test_what_could_not_be_kept_to_is_refused_and_named(elements: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidAttributeValue) as caught:
+        policy.check(text(statement(**elements)))
+    assert caught.value.message.startswith("Invalid value for the parameter Policy. Reason: ")
+    assert reason in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "elements",
+    [
+        {"NotPrincipal": "*"},
+        {"NotAction": "sqs:*"},
+        {"NotResource": "*"},
+        {"Unknown": "x"},
+        {"Condition": []},
+        {"Effect": "allow"},
+        {"Action": []},
+        {"Principal": {}},
+        {"Resource": 7},
+    ],
+)
+def test_what_is_no_statement_is_refused(elements: dict[str, Any]) -> None:
+    with pytest.raises(InvalidAttributeValue):
+        policy.check(text(statement(**elements)))
+
+
+def test_a_policy_has_bounds() -> None:
+    policy.check(text(*[statement()] * 20))
+    with pytest.raises(OverLimit):
+        policy.check(text(*[statement()] * 21))
+    with pytest.raises(OverLimit):
+        policy.check(text(statement(Sid="x" * 8_192)))
+
+
+def test_a_policy_that_an_older_version_took_allows_nothing() -> None:
+    written = text(statement(), statement(Action="sns:Publish"))
+    rules = permission.of(written)
+    assert not may(rules)
+    assert may(rules, ALICE)
+    assert permission.of(None) is None
+    assert permission.of(text(statement())) is permission.of(text(statement()))
