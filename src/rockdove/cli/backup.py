@@ -9,9 +9,10 @@ import typer
 from rockdove.cli import option
 from rockdove.cli.failure import Code, Failure
 from rockdove.cli.figure import size
-from rockdove.cli.output import Output, Progress
+from rockdove.cli.output import Output, Progress, note
 from rockdove.core.errors import DataFolderError
 from rockdove.store.backup import NotEmpty, NothingThere, copy
+from rockdove.store.keyfile import KEY_FILE
 
 
 def backup(
@@ -55,6 +56,8 @@ def backup(
             {"data": str(data.absolute()), "backup": str(destination.absolute()), "bytes": copied, "seconds": seconds}
         )
     else:
+        if (destination / KEY_FILE).exists():
+            note(f"the copy holds {KEY_FILE}, which opens the accounts' secrets: guard it like the original")
         output.line(
             f"copied {size(copied)} in {seconds:.1f} s; try it with: rockdove serve --data {destination} --port 0"
         )

@@ -3,9 +3,12 @@
 from enum import IntEnum
 
 from rockdove.core.errors import (
+    AccountConflict,
+    AccountExists,
     Fault,
     InvalidAttributeName,
     MissingParameter,
+    NoSuchAccount,
     OverLimit,
     PurgeQueueInProgress,
     QueueDeletedRecently,
@@ -46,12 +49,21 @@ class ReaderGone(RockdoveError):
     """Whoever reads our standard output has closed it: he has seen enough, and the command is done."""
 
 
-_NOT_FOUND = (QueueDoesNotExist, ResourceNotFound)
-_REFUSED = (OverLimit, PurgeQueueInProgress, QueueDeletedRecently, QueueNameExists, UnsupportedOperation)
+_NOT_FOUND = (NoSuchAccount, QueueDoesNotExist, ResourceNotFound)
+_REFUSED = (
+    AccountConflict,
+    AccountExists,
+    OverLimit,
+    PurgeQueueInProgress,
+    QueueDeletedRecently,
+    QueueNameExists,
+    UnsupportedOperation,
+)
 _DENIED = (401, 403)
 
 _ADVICE: dict[type[Fault], str] = {
     InvalidAttributeName: "attributes are named as in SQS, such as VisibilityTimeout",
+    NoSuchAccount: '"rockdove account list" shows the accounts that there are',
     QueueDoesNotExist: '"rockdove queue list" shows the queues that there are',
     QueueNameExists: 'change the attributes of the queue that is there with "rockdove queue set"',
 }
@@ -80,6 +92,8 @@ def line_of(error: RockdoveError) -> str:
 def _advice(fault: Fault) -> str | None:
     if isinstance(fault, MissingParameter) and "MessageGroupId" in fault.message:
         return "give it with --group"
+    if isinstance(fault, AccountConflict) and "two keys" in fault.message:
+        return "say --finish to retire the old key, or --cancel to retire the new one"
     if "MessageDeduplicationId provided" in fault.message:
         return "give one with --dedup-id, or set ContentBasedDeduplication=true on the queue"
     return _ADVICE.get(type(fault))

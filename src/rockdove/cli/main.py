@@ -25,6 +25,7 @@ class _Root(LazyGroup):
         "queue": "rockdove.cli.queue:app",
         "send": "rockdove.cli.send:send",
         "receive": "rockdove.cli.receive:receive",
+        "account": "rockdove.cli.account:app",
         "backup": "rockdove.cli.backup:backup",
         "version": "rockdove.cli.version:version",
     }

@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from rockdove.client import message, queue, task
+from rockdove.client import account, message, queue, task
 from rockdove.client.channel import Channels
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.client.envelope import Envelope, shortened
@@ -136,3 +136,11 @@ class AsyncClient:
     start_move = _awaiting(task.start_move)
     move_tasks = _awaiting(task.move_tasks)
     cancel_move = _awaiting(task.cancel_move)
+
+    add_account = _awaiting(account.add_account)
+    list_accounts = _awaiting(account.list_accounts)
+    set_account_password = _awaiting(account.set_account_password)
+    rotate_account_key = _awaiting(account.rotate_account_key)
+    finish_account_rotation = _awaiting(account.finish_account_rotation)
+    set_account_state = _awaiting(account.set_account_state)
+    remove_account = _awaiting(account.remove_account)

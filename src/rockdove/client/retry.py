@@ -20,6 +20,10 @@ _ONCE = (
     shape.RemovePermission,
     shape.StartMessageMoveTask,
     shape.CancelMessageMoveTask,
+    shape.AddAccount,
+    shape.RotateAccountKey,
+    shape.FinishAccountRotation,
+    shape.RemoveAccount,
 )
 
 

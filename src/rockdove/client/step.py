@@ -1,8 +1,9 @@
 """Operations as steps, written once for both clients: a generator yields requests and is sent their results."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, TypeAlias, TypeVar
 
+from rockdove.core.errors import Fault
 from rockdove.wire.shape import (
     GetQueueAttributes,
     GetQueueAttributesResult,
@@ -28,6 +29,22 @@ def ask(request: Request, result: type[R]) -> Steps[R]:
 def tell(request: Request) -> Steps[None]:
     """For operations without result."""
     yield request
+
+
+def drive(steps: Steps[T], call: Callable[[Request], Result | None]) -> T:
+    """Carry out steps by a function that answers requests; the faults that it raises are thrown in."""
+    try:
+        request = next(steps)
+        while True:
+            try:
+                result = call(request)
+            except Fault as fault:
+                request = steps.throw(fault)
+            else:
+                request = steps.send(result)
+    except StopIteration as end:
+        value: T = end.value
+        return value
 
 
 class Names:

@@ -8,13 +8,13 @@ from functools import wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from rockdove.client import message, queue, task
+from rockdove.client import account, message, queue, task
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.client.envelope import Envelope, shortened
 from rockdove.client.error import Lost, UnexpectedAnswer, unreachable
 from rockdove.client.pool import Pool
 from rockdove.client.retry import NEVER, Retry
-from rockdove.client.step import Names, Steps
+from rockdove.client.step import Names, Steps, drive
 from rockdove.core.errors import Fault
 from rockdove.wire.shape import Request, Result
 from rockdove.wire.signature import Credentials
@@ -83,18 +83,7 @@ class Client:
 
     def run(self, steps: Steps[T]) -> T:
         """Carry out an operation that takes several requests."""
-        try:
-            request = next(steps)
-            while True:
-                try:
-                    result = self.call(request)
-                except Fault as fault:
-                    request = steps.throw(fault)
-                else:
-                    request = steps.send(result)
-        except StopIteration as end:
-            value: T = end.value
-            return value
+        return drive(steps, self.call)
 
     def close(self) -> None:
         """Close the connections that are idle, and those in use as soon as they are not."""
@@ -134,3 +123,11 @@ class Client:
     start_move = _blocking(task.start_move)
     move_tasks = _blocking(task.move_tasks)
     cancel_move = _blocking(task.cancel_move)
+
+    add_account = _blocking(account.add_account)
+    list_accounts = _blocking(account.list_accounts)
+    set_account_password = _blocking(account.set_account_password)
+    rotate_account_key = _blocking(account.rotate_account_key)
+    finish_account_rotation = _blocking(account.finish_account_rotation)
+    set_account_state = _blocking(account.set_account_state)
+    remove_account = _blocking(account.remove_account)

@@ -31,6 +31,7 @@ _REASONS = {
     404: b"Not Found",
     405: b"Method Not Allowed",
     408: b"Request Timeout",
+    409: b"Conflict",
     413: b"Payload Too Large",
     415: b"Unsupported Media Type",
     429: b"Too Many Requests",

@@ -26,6 +26,7 @@ from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import Clock, SystemClock
 from rockdove.core.errors import ExposedError, Fault, InternalFailure
 from rockdove.core.receipt import Receipts
+from rockdove.server.accounts import AccountOperations
 from rockdove.server.gate import Gate
 from rockdove.server.guard import Guard
 from rockdove.server.http import Connection
@@ -149,7 +150,11 @@ class Service:
         self.accounts.load(snapshot.accounts, snapshot.former_accounts)
         self.retention = Retention(directory, self.clock)
         self.move_tasks = MoveTasks(self.broker)
-        self._handlers = _handlers(Messages(self.broker), Queues(directory, Admin(self.broker), self.move_tasks))
+        self._handlers = _handlers(
+            Messages(self.broker),
+            Queues(directory, Admin(self.broker), self.move_tasks),
+            AccountOperations(self.accounts),
+        )
         self.metrics = Metrics(self.broker, self.settings.metrics_queues, self.connections, self.timings)
         self.pages = Pages(
             lambda: self.store.trouble, self.metrics.text, self.defect, self.settings.metrics_token, self.trust_proxy
@@ -255,10 +260,9 @@ class Service:
         access.info("request", extra=values)
 
 
-def _handlers(messages: Messages, queues: Queues) -> dict[str, Handler]:
-    """The method for each operation, by its name in snake case."""
-    found: dict[str, Handler] = {}
-    for name in OPERATIONS:
-        method = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)[1:]
-        found[name] = getattr(messages, method, None) or getattr(queues, method)
-    return found
+def _handlers(*rooms: Messages | Queues | AccountOperations) -> dict[str, Handler]:
+    """The method for each operation."""
+    return {
+        operation.name: next(getattr(room, operation.method) for room in rooms if hasattr(room, operation.method))
+        for operation in OPERATIONS.values()
+    }

@@ -17,6 +17,7 @@ import apsw
 
 from rockdove.core.errors import DataFolderError
 from rockdove.store.folder import APPLICATION_ID, DATABASE, FORMAT
+from rockdove.store.keyfile import KEY_FILE
 
 # Pages copied, and brought to disk, at a time.
 _PAGES_AT_ONCE = 2048
@@ -48,6 +49,8 @@ def copy(source: Path, destination: Path, progress: Progress = lambda done, tota
         partial.mkdir(mode=0o700, parents=True)
         with _reading(database) as db:
             _copy_pages(db, partial / DATABASE, progress)
+        # After the database: an account that is in there had its key file before. (It never changes.)
+        _copy_key(source / KEY_FILE, partial / KEY_FILE)
         _sync(partial / DATABASE)
         _sync(partial)
         number = (partial / DATABASE).stat().st_size
@@ -113,6 +116,22 @@ def _copy_pages(db: apsw.Connection, target: Path, progress: Progress) -> None:
                 progress((pages.page_count - pages.remaining) * page_bytes, pages.page_count * page_bytes)
     finally:
         copy.close()
+
+
+def _copy_key(source: Path, target: Path) -> None:
+    """Without the key file the accounts in the copy would be of no use."""
+    try:
+        key = source.read_bytes()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise DataFolderError(
+            f"cannot read the key file {source}: {error.strerror}; make the copy as the user who runs the service"
+        ) from None
+    with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(key)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _sync(path: Path) -> None:

@@ -65,6 +65,8 @@ def _scalar(shape: Scalar, value: object) -> Any:
             return value
         case "Blob", str():
             return _blob(value)
+        case "Boolean", bool():
+            return value
         case "Integer", int() | float() if _is_integer(value):
             return int(value)
         case _:

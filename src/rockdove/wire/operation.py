@@ -18,6 +18,11 @@ class Operation(Struct, frozen=True):
     required: tuple[str, ...]
     extension: bool = False
 
+    @property
+    def method(self) -> str:
+        """The name of what carries it out: the operation's, in snake case."""
+        return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in self.name)[1:]
+
 
 def _operation(
     request: type[shape.Request], result: type[shape.Result] | None = None, extension: bool = False
@@ -54,5 +59,12 @@ OPERATIONS: dict[str, Operation] = {
         _operation(shape.UntagQueue),
         _operation(shape.Peek, shape.PeekResult, extension=True),
         _operation(shape.Receive, shape.ReceiveResult, extension=True),
+        _operation(shape.AddAccount, shape.AddAccountResult, extension=True),
+        _operation(shape.ListAccounts, shape.ListAccountsResult, extension=True),
+        _operation(shape.SetAccountPassword, extension=True),
+        _operation(shape.RotateAccountKey, shape.RotateAccountKeyResult, extension=True),
+        _operation(shape.FinishAccountRotation, shape.FinishAccountRotationResult, extension=True),
+        _operation(shape.SetAccountState, extension=True),
+        _operation(shape.RemoveAccount, extension=True),
     )
 }

@@ -1,0 +1,106 @@
+"""The operations on accounts: who may, from a request to the broker, and from its outcome to the result."""
+
+from typing import Protocol
+
+from rockdove.broker.accounts import Accounts
+from rockdove.core.account import Account
+from rockdove.core.clock import SECOND_US
+from rockdove.core.errors import AccessDenied, InvalidParameterValue, NoSuchAccount
+from rockdove.wire import shape
+
+ENABLED, DISABLED = "enabled", "disabled"
+
+
+class Caller(Protocol):
+    """Who asks."""
+
+    account: str
+
+
+class AccountOperations:
+    """One method for each operation. The caller is None for who has the data folder itself at hand."""
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+
+    async def add_account(self, call: Caller | None, request: shape.AddAccount) -> shape.AddAccountResult:
+        self._check(call)
+        made = await self._accounts.add(
+            request.account_name,
+            admin=bool(request.admin),
+            password=request.password,
+            # Two who both found no account must not both become administrators.
+            only_first=call is not None and not self._accounts.exist,
+        )
+        return shape.AddAccountResult(account_id=made.account.id, access_key=made.access_key, secret_key=made.secret)
+
+    async def list_accounts(self, call: Caller | None, request: shape.ListAccounts) -> shape.ListAccountsResult:
+        self._check(call)
+        return shape.ListAccountsResult(accounts=[_listed(account) for account in self._accounts.list()])
+
+    async def set_account_password(self, call: Caller | None, request: shape.SetAccountPassword) -> None:
+        self._check(call, request.account_name)
+        await self._accounts.set_password(request.account_name, request.password)
+
+    async def rotate_account_key(
+        self, call: Caller | None, request: shape.RotateAccountKey
+    ) -> shape.RotateAccountKeyResult:
+        self._check(call, request.account_name)
+        made = await self._accounts.rotate(request.account_name)
+        return shape.RotateAccountKeyResult(
+            account_id=made.account.id,
+            access_key=made.access_key,
+            secret_key=made.secret,
+            old_access_key=made.account.keys[0].access_key,
+        )
+
+    async def finish_account_rotation(
+        self, call: Caller | None, request: shape.FinishAccountRotation
+    ) -> shape.FinishAccountRotationResult:
+        self._check(call, request.account_name)
+        account, retired = await self._accounts.finish_rotation(request.account_name, bool(request.cancel))
+        return shape.FinishAccountRotationResult(
+            access_key=account.keys[-1].access_key, retired_access_key=retired.access_key
+        )
+
+    async def set_account_state(self, call: Caller | None, request: shape.SetAccountState) -> None:
+        self._check(call, request.account_name)
+        if request.state not in (ENABLED, DISABLED):
+            raise InvalidParameterValue(
+                f"Value {request.state} for parameter State is invalid. Reason: Must be {ENABLED} or {DISABLED}."
+            )
+        await self._accounts.set_enabled(request.account_name, request.state == ENABLED)
+
+    async def remove_account(self, call: Caller | None, request: shape.RemoveAccount) -> None:
+        self._check(call, request.account_name)
+        await self._accounts.remove(request.account_name)
+
+    def _check(self, call: Caller | None, name: str | None = None) -> None:
+        """Raises `AccessDenied`; without accounts, `NoSuchAccount` for a ``name``, and nothing else is protected.
+
+        To look for the name later would not do: by then the first account may be there, and the caller is nobody.
+        """
+        if call is None:
+            return
+        if not self._accounts.exist:
+            if name is not None:
+                raise NoSuchAccount(f"There is no account {name}.")
+            return
+        caller = self._accounts.by_id(call.account)
+        if caller is None or not (caller.admin and caller.enabled):
+            raise AccessDenied("Only an administrator may look at accounts and change them.")
+
+
+def _listed(account: Account) -> shape.ListedAccount:
+    return shape.ListedAccount(
+        account_id=account.id,
+        account_name=account.name,
+        admin=account.admin,
+        state=ENABLED if account.enabled else DISABLED,
+        has_password=account.password is not None,
+        created_timestamp=account.created_us // SECOND_US,
+        keys=[
+            shape.AccountKey(access_key=key.access_key, created_timestamp=key.created_us // SECOND_US)
+            for key in account.keys
+        ],
+    )
