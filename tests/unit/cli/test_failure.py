@@ -7,13 +7,28 @@ import pytest
 from rockdove.cli.failure import Code, Failure, code_of, line_of
 from rockdove.client.fault import read_fault
 from rockdove.core import errors
-from rockdove.core.errors import DataFolderError, Fault, InvalidParameterValue, MissingParameter, RockdoveError
+from rockdove.core.errors import (
+    AccountConflict,
+    DataFolderError,
+    Fault,
+    InvalidParameterValue,
+    MissingParameter,
+    RockdoveError,
+)
 
 FAULTS = [
     kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Fault) and kind is not Fault
 ]
-NOT_FOUND = {"QueueDoesNotExist", "ResourceNotFound"}
-REFUSED = {"OverLimit", "PurgeQueueInProgress", "QueueDeletedRecently", "QueueNameExists", "UnsupportedOperation"}
+NOT_FOUND = {"NoSuchAccount", "QueueDoesNotExist", "ResourceNotFound"}
+REFUSED = {
+    "AccountConflict",
+    "AccountExists",
+    "OverLimit",
+    "PurgeQueueInProgress",
+    "QueueDeletedRecently",
+    "QueueNameExists",
+    "UnsupportedOperation",
+}
 
 
 @pytest.mark.parametrize("kind", FAULTS, ids=lambda kind: kind.__name__)
@@ -46,6 +61,14 @@ def test_a_denial_that_this_client_does_not_know_is_a_refusal() -> None:
             MissingParameter("The request must contain the parameter MessageGroupId."),
             Code.FAILED,
             "The request must contain the parameter MessageGroupId (MissingParameter); give it with --group",
+        ),
+        (
+            AccountConflict("ann has two keys already."),
+            Code.REFUSED,
+            (
+                "ann has two keys already (Conflict); "
+                "say --finish to retire the old key, or --cancel to retire the new one"
+            ),
         ),
         (InvalidParameterValue("Value 7."), Code.FAILED, "Value 7 (InvalidParameterValue)"),
     ],

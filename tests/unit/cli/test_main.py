@@ -22,6 +22,7 @@ COMMANDS = [
     *[("queue", name) for name in ("create", "list", "show", "set", "purge", "delete", "move")],
     ("send",),
     ("receive",),
+    *[("account", name) for name in ("add", "list", "password", "rotate", "disable", "enable", "remove")],
     ("backup",),
     ("version",),
 ]
@@ -38,6 +39,15 @@ TALKING = [
     ("receive", "q"),
     ("receive", "q", "--peek"),
     ("receive", "q", "--follow"),
+]
+# Apart: an account on a server that tests share would lock the others out.
+ON_ACCOUNTS = [
+    ("account", "add", "ann"),
+    ("account", "list"),
+    ("account", "rotate", "ann"),
+    ("account", "disable", "ann"),
+    ("account", "enable", "ann"),
+    ("account", "remove", "ann", "--yes"),
 ]
 
 
@@ -58,7 +68,7 @@ def test_without_a_command_there_is_help(cli: Cli) -> None:
 
 
 def test_all_commands_are_listed(cli: Cli) -> None:
-    for group in ((), ("queue",)):
+    for group in ((), ("queue",), ("account",)):
         listed = cli(*group, "--help").out.partition("Commands:")[2]
         assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ")] == [
             command[len(group)]
@@ -99,7 +109,7 @@ def test_usage_errors_are_one_line_and_2(cli: Cli, arguments: tuple[str, ...], t
     assert outcome.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", TALKING, ids=" ".join)
+@pytest.mark.parametrize("command", [*TALKING, *ON_ACCOUNTS], ids=" ".join)
 def test_a_service_that_is_not_there_is_4(cli: Cli, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     endpoint = f"http://127.0.0.1:{free_port()}"
     monkeypatch.setattr("rockdove.client.retry.Retry.pause_s", lambda *about: None)

@@ -91,7 +91,8 @@ def test_a_stranger_does_nothing_to_the_first_while_it_is_being_added(room: Room
 
     async def race() -> list[Any]:
         first = shape.AddAccount(account_name="bob")
-        return await asyncio.gather(room.begin(NOBODY, first), room.begin(NOBODY, request_), return_exceptions=True)
+        both = (first, request_)
+        return await asyncio.gather(*(room.begin(NOBODY, one) for one in both), return_exceptions=True)
 
     added, outcome = room.bench.run(race())
     assert isinstance(added, shape.AddAccountResult)
