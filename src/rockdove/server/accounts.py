@@ -1,12 +1,16 @@
 """The operations on accounts: who may, from a request to the broker, and from its outcome to the result."""
 
-from typing import Protocol
+from collections.abc import Awaitable, Coroutine
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from rockdove.broker.accounts import Accounts
 from rockdove.core.account import Account
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import AccessDenied, InvalidParameterValue, NoSuchAccount
 from rockdove.wire import shape
+
+T = TypeVar("T")
+Work: TypeAlias = Coroutine[Any, Any, T]
 
 ENABLED, DISABLED = "enabled", "disabled"
 
@@ -18,34 +22,59 @@ class Caller(Protocol):
 
 
 class AccountOperations:
-    """One method for each operation. The caller is None for who has the data folder itself at hand."""
+    """One method for each operation. The caller is None for who has the data folder itself at hand.
+
+    Whether he may is decided when the method is called, the rest when its result is awaited: a request that the gate
+    let pass because there was no account must not be looked at again once there is one, with the id that it then has.
+    """
 
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    async def add_account(self, call: Caller | None, request: shape.AddAccount) -> shape.AddAccountResult:
+    def add_account(self, call: Caller | None, request: shape.AddAccount) -> Work[shape.AddAccountResult]:
         self._check(call)
+        # Two who both found no account must not both become administrators.
+        return self._add(request, only_first=call is not None and not self._accounts.exist)
+
+    def list_accounts(self, call: Caller | None, request: shape.ListAccounts) -> Work[shape.ListAccountsResult]:
+        self._check(call)
+        return _ready(shape.ListAccountsResult(accounts=[_listed(account) for account in self._accounts.list()]))
+
+    def set_account_password(self, call: Caller | None, request: shape.SetAccountPassword) -> Work[None]:
+        self._check(call, request.account_name)
+        return _done(self._accounts.set_password(request.account_name, request.password))
+
+    def rotate_account_key(
+        self, call: Caller | None, request: shape.RotateAccountKey
+    ) -> Work[shape.RotateAccountKeyResult]:
+        self._check(call, request.account_name)
+        return self._rotate(request)
+
+    def finish_account_rotation(
+        self, call: Caller | None, request: shape.FinishAccountRotation
+    ) -> Work[shape.FinishAccountRotationResult]:
+        self._check(call, request.account_name)
+        return self._finish(request)
+
+    def set_account_state(self, call: Caller | None, request: shape.SetAccountState) -> Work[None]:
+        self._check(call, request.account_name)
+        if request.state not in (ENABLED, DISABLED):
+            raise InvalidParameterValue(
+                f"Value {request.state} for parameter State is invalid. Reason: Must be {ENABLED} or {DISABLED}."
+            )
+        return _done(self._accounts.set_enabled(request.account_name, request.state == ENABLED))
+
+    def remove_account(self, call: Caller | None, request: shape.RemoveAccount) -> Work[None]:
+        self._check(call, request.account_name)
+        return _done(self._accounts.remove(request.account_name))
+
+    async def _add(self, request: shape.AddAccount, only_first: bool) -> shape.AddAccountResult:
         made = await self._accounts.add(
-            request.account_name,
-            admin=bool(request.admin),
-            password=request.password,
-            # Two who both found no account must not both become administrators.
-            only_first=call is not None and not self._accounts.exist,
+            request.account_name, admin=bool(request.admin), password=request.password, only_first=only_first
         )
         return shape.AddAccountResult(account_id=made.account.id, access_key=made.access_key, secret_key=made.secret)
 
-    async def list_accounts(self, call: Caller | None, request: shape.ListAccounts) -> shape.ListAccountsResult:
-        self._check(call)
-        return shape.ListAccountsResult(accounts=[_listed(account) for account in self._accounts.list()])
-
-    async def set_account_password(self, call: Caller | None, request: shape.SetAccountPassword) -> None:
-        self._check(call, request.account_name)
-        await self._accounts.set_password(request.account_name, request.password)
-
-    async def rotate_account_key(
-        self, call: Caller | None, request: shape.RotateAccountKey
-    ) -> shape.RotateAccountKeyResult:
-        self._check(call, request.account_name)
+    async def _rotate(self, request: shape.RotateAccountKey) -> shape.RotateAccountKeyResult:
         made = await self._accounts.rotate(request.account_name)
         return shape.RotateAccountKeyResult(
             account_id=made.account.id,
@@ -54,32 +83,14 @@ class AccountOperations:
             old_access_key=made.account.keys[0].access_key,
         )
 
-    async def finish_account_rotation(
-        self, call: Caller | None, request: shape.FinishAccountRotation
-    ) -> shape.FinishAccountRotationResult:
-        self._check(call, request.account_name)
+    async def _finish(self, request: shape.FinishAccountRotation) -> shape.FinishAccountRotationResult:
         account, retired = await self._accounts.finish_rotation(request.account_name, bool(request.cancel))
         return shape.FinishAccountRotationResult(
             access_key=account.keys[-1].access_key, retired_access_key=retired.access_key
         )
 
-    async def set_account_state(self, call: Caller | None, request: shape.SetAccountState) -> None:
-        self._check(call, request.account_name)
-        if request.state not in (ENABLED, DISABLED):
-            raise InvalidParameterValue(
-                f"Value {request.state} for parameter State is invalid. Reason: Must be {ENABLED} or {DISABLED}."
-            )
-        await self._accounts.set_enabled(request.account_name, request.state == ENABLED)
-
-    async def remove_account(self, call: Caller | None, request: shape.RemoveAccount) -> None:
-        self._check(call, request.account_name)
-        await self._accounts.remove(request.account_name)
-
     def _check(self, call: Caller | None, name: str | None = None) -> None:
-        """Raises `AccessDenied`; without accounts, `NoSuchAccount` for a ``name``, and nothing else is protected.
-
-        To look for the name later would not do: by then the first account may be there, and the caller is nobody.
-        """
+        """Raises `AccessDenied`; without accounts, `NoSuchAccount` for a ``name``, and nothing else is protected."""
         if call is None:
             return
         if not self._accounts.exist:
@@ -89,6 +100,14 @@ class AccountOperations:
         caller = self._accounts.by_id(call.account)
         if caller is None or not (caller.admin and caller.enabled):
             raise AccessDenied("Only an administrator may look at accounts and change them.")
+
+
+async def _ready(result: T) -> T:
+    return result
+
+
+async def _done(work: Awaitable[object]) -> None:
+    await work
 
 
 def _listed(account: Account) -> shape.ListedAccount:
