@@ -101,16 +101,16 @@ class Gate:
             "seconds. Check the access key, the secret key and the clock, and try again in a minute."
         )
 
-    def is_signed(self, guest: Guest) -> bool:
-        """Whether an account has signed the request; for pages that are not for everybody."""
+    def is_administrator(self, guest: Guest) -> bool:
+        """Whether an administrator has signed the request; for pages that tell of all accounts' queues."""
         if not self._accounts.exist or b"authorization" not in guest.headers:
             return False
         method, url, body = guest.asked
         try:
-            self.identify(guest, method, url, guest.headers, body)
+            account = self._accounts.by_id(self.identify(guest, method, url, guest.headers, body))
         except Fault:
             return False
-        return True
+        return account is not None and account.admin
 
     def _address(self, guest: Guest) -> str:
         return client_address(guest.headers, guest.peer, self._trust_proxy)

@@ -45,7 +45,7 @@ class Visitor(Protocol):
 
 
 class Pages:
-    """Shows pages. Outside of loopback, all but the bare state is for those who have the token, or an account."""
+    """Shows pages. Outside of loopback, all but the bare state is for those who have the token, and administrators."""
 
     def __init__(
         self,
@@ -60,8 +60,8 @@ class Pages:
         self._defect = defect
         self._token = token
         self._behind_proxy = behind_proxy
-        # Whether a request is signed by an account; set where there are accounts.
-        self.is_signed: Callable[[Visitor], bool] = lambda visitor: False
+        # Whether a request is signed by an administrator; set where there may be accounts.
+        self.is_administrator: Callable[[Visitor], bool] = lambda visitor: False
         self.stopping = False
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -93,7 +93,7 @@ class Pages:
                 Page(
                     401,
                     b"Metrics are shown to loopback addresses, to those who have the token of --metrics-token-file, "
-                    b"and to accounts that sign their request.\n",
+                    b"and to administrators who sign their request.\n",
                     extra=b"WWW-Authenticate: Bearer\r\n",
                 )
             )
@@ -112,7 +112,7 @@ class Pages:
 
     def _may_look(self, visitor: Visitor) -> bool:
         headers = visitor.headers
-        return self._is_local(visitor.peer, headers) or self._has_token(headers) or self.is_signed(visitor)
+        return self._is_local(visitor.peer, headers) or self._has_token(headers) or self.is_administrator(visitor)
 
     def _is_local(self, peer: str, headers: dict[bytes, bytes]) -> bool:
         """Behind a proxy, every client seems to be local; and a proxy nobody told us of gives itself away."""

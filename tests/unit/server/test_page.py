@@ -94,9 +94,9 @@ def test_behind_a_trusted_proxy_nobody_is_local() -> None:
     )
 
 
-def test_a_signed_request_may_look() -> None:
+def test_an_administrator_may_look() -> None:
     shown = pages(token=None)
-    shown.is_signed = lambda visitor: visitor.peer == "192.0.2.1"
+    shown.is_administrator = lambda visitor: visitor.peer == "192.0.2.1"
     assert ask(shown, Visitor("192.0.2.1"), b"/metrics").status == 200
     assert ask(shown, Visitor("192.0.2.2"), b"/metrics").status == 401
 
