@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from rockdove.broker.ask import ask, unavailable
-from rockdove.broker.compose import Composed
 from rockdove.broker.deadletter import letters
 from rockdove.broker.directory import Directory
 from rockdove.broker.queue import Queue
@@ -51,21 +50,20 @@ class Broker:
 
     # Send.
 
-    def send(self, queue: Queue, composed: Sequence[Composed], done: Sent) -> None:
+    def send(self, queue: Queue, drafts: Sequence[Draft], done: Sent) -> None:
         """Store messages; where they went, in their order."""
         if self.store.full is not None:
             done(ServiceUnavailable(self.store.full))
             return
         if len(queue.physical) == 1:
-            drafts = [each.draft for each in composed]
             queue.physical[0].append(drafts, partial(self._sent, queue, drafts, done))
             return
-        self._send_parts(queue, composed, _parts(queue, [each.draft for each in composed]), done)
+        self._send_parts(queue, drafts, _parts(queue, drafts), done)
 
     def _send_parts(
-        self, queue: Queue, composed: Sequence[Composed], parts: list[tuple[Physical, list[int]]], done: Sent
+        self, queue: Queue, drafts: Sequence[Draft], parts: list[tuple[Physical, list[int]]], done: Sent
     ) -> None:
-        results: list[Appended | None] = [None] * len(composed)
+        results: list[Appended | None] = [None] * len(drafts)
         left = len(parts)
         failed: Fault | None = None
 
@@ -81,10 +79,10 @@ class Broker:
                 done(failed if failed is not None else [each for each in results if each is not None])
 
         for physical, places in parts:
-            drafts = [composed[at].draft for at in places]
-            physical.append(drafts, partial(self._sent, queue, drafts, partial(part_sent, places)))
+            part = [drafts[at] for at in places]
+            physical.append(part, partial(self._sent, queue, part, partial(part_sent, places)))
 
-    def _sent(self, queue: Queue, drafts: list[Draft], done: Sent, outcome: list[Appended] | StoreError) -> None:
+    def _sent(self, queue: Queue, drafts: Sequence[Draft], done: Sent, outcome: list[Appended] | StoreError) -> None:
         if isinstance(outcome, StoreError):
             done(unavailable(outcome))
             return

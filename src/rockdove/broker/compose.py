@@ -5,8 +5,6 @@ import re
 from collections.abc import Mapping
 from typing import Protocol
 
-from msgspec import Struct
-
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
 from rockdove.core.clock import SECOND_US
@@ -37,15 +35,7 @@ class Parcel(Protocol):
     message_group_id: str | None
 
 
-class Composed(Struct, gc=False):
-    """A draft, its size as SQS counts it, and the digest of the system attributes."""
-
-    draft: Draft
-    size: int
-    system_md5: str | None = None
-
-
-def compose(queue: Queue, parcel: Parcel, sender: str, now_us: int, plain: bool = False) -> Composed:
+def compose(queue: Queue, parcel: Parcel, sender: str, now_us: int, plain: bool = False) -> Draft:
     """Raises the fault that SQS has for what is wrong with a message.
 
     ``plain``: the caller knows that there is no control character in it.
@@ -72,7 +62,7 @@ def compose(queue: Queue, parcel: Parcel, sender: str, now_us: int, plain: bool 
     if size > queue.settings.max_message_bytes:
         raise _too_long(queue)
     md5 = hashlib.md5(raw, usedforsecurity=False).hexdigest()
-    return Composed(Draft(Message(now_us, body, md5), now_us + delay_us), size)
+    return Draft(Message(now_us, body, md5), now_us + delay_us, None, size)
 
 
 def _check_characters(body: str) -> None:
@@ -84,12 +74,12 @@ def _check_characters(body: str) -> None:
         )
 
 
-def _compose_rich(queue: Queue, parcel: Parcel, sender: str, now_us: int, raw: bytes, delay_us: int) -> Composed:
+def _compose_rich(queue: Queue, parcel: Parcel, sender: str, now_us: int, raw: bytes, delay_us: int) -> Draft:
     attributes = parcel.message_attributes or None
     size = len(raw) + (_attributes_size(attributes) if attributes else 0)
     if size > queue.settings.max_message_bytes:
         raise _too_long(queue)
-    trace_header, system_md5 = _system(parcel.message_system_attributes)
+    trace_header = _system(parcel.message_system_attributes)
     _check_ids(queue, parcel)
     deduplication_id = parcel.message_deduplication_id
     if queue.fifo and deduplication_id is None:
@@ -104,7 +94,7 @@ def _compose_rich(queue: Queue, parcel: Parcel, sender: str, now_us: int, raw: b
     )
     message = Message(now_us, parcel.message_body, body_md5(raw), extra)
     key = _deduplication_key(queue, extra) if queue.fifo else None
-    return Composed(Draft(message, now_us + delay_us, key), size, system_md5)
+    return Draft(message, now_us + delay_us, key, size)
 
 
 def _deduplication_key(queue: Queue, extra: Extra) -> str:
@@ -237,10 +227,17 @@ def _value_size(name: str, attribute: Attribute) -> int:
     return len(value.encode())
 
 
-def _system(attributes: dict[str, Attribute] | None) -> tuple[Attribute | None, str | None]:
+def system_md5(extra: Extra | None) -> str | None:
+    """The digest of the system attributes that the sender has set."""
+    if extra is None or extra.trace_header is None:
+        return None
+    return attributes_md5({_TRACE_HEADER: extra.trace_header})
+
+
+def _system(attributes: dict[str, Attribute] | None) -> Attribute | None:
     """A sender may set one system attribute: AWSTraceHeader, a string."""
     if not attributes:
-        return None, None
+        return None
     for name, attribute in attributes.items():
         if name != _TRACE_HEADER:
             raise InvalidParameterValue(
@@ -251,4 +248,4 @@ def _system(attributes: dict[str, Attribute] | None) -> tuple[Attribute | None, 
             raise InvalidParameterValue(
                 f"Message system attribute '{name}' must contain a non-empty value of type 'String'."
             )
-    return attributes[_TRACE_HEADER], attributes_md5(attributes)
+    return attributes[_TRACE_HEADER]

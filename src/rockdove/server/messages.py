@@ -5,16 +5,17 @@ from functools import partial
 from typing import TypeVar
 
 from rockdove.broker.broker import Broker
-from rockdove.broker.compose import Composed, check_groups, compose
+from rockdove.broker.compose import check_groups, compose, system_md5
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery
 from rockdove.core import ids, limits
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import BatchRequestTooLong, Fault, InvalidParameterValue, MissingParameter
+from rockdove.core.message import Extra, Message
 from rockdove.server import batch
 from rockdove.server.call import Call
 from rockdove.server.render import Selection, peeked, received, select
-from rockdove.store.base import Appended
+from rockdove.store.base import Appended, Draft
 from rockdove.wire import shape
 
 Finish = Callable[[Fault | None], None]
@@ -33,23 +34,17 @@ class Messages:
 
     def send_message(self, call: Call, request: shape.SendMessage) -> None:
         queue = self._queue(request.queue_url, call.account)
-        composed = compose(queue, request, call.account, self._clock.now_us(), call.plain)
-        self._broker.send(queue, [composed], partial(self._sent, call, queue, composed))
+        draft = compose(queue, request, call.account, self._clock.now_us(), call.plain)
+        self._broker.send(queue, (draft,), partial(self._sent, call, queue, draft.message))
 
-    def _sent(self, call: Call, queue: Queue, composed: Composed, outcome: list[Appended] | Fault) -> None:
+    def _sent(self, call: Call, queue: Queue, message: Message, outcome: list[Appended] | Fault) -> None:
         if isinstance(outcome, Fault):
             call.fail(outcome)
             return
-        message = composed.draft.message
-        call.answer(
-            shape.SendMessageResult(
-                md5_of_message_body=message.md5,
-                md5_of_message_attributes=message.extra.attributes_md5 if message.extra else None,
-                md5_of_message_system_attributes=composed.system_md5,
-                message_id=outcome[0].message_id,
-                sequence_number=ids.sequence_number(outcome[0].id) if queue.fifo else None,
-            )
-        )
+        result = shape.SendMessageResult(md5_of_message_body=message.md5, message_id=outcome[0].message_id)
+        if message.extra is not None:
+            _add_extra(result, queue, message.extra, outcome[0])
+        call.answer(result)
 
     def send_message_batch(self, call: Call, request: shape.SendMessageBatch) -> None:
         queue = self._queue(request.queue_url, call.account)
@@ -59,24 +54,24 @@ class Messages:
                 check_groups(queue, entry)
         now, plain = self._clock.now_us(), call.plain
         result = shape.SendMessageBatchResult(successful=[], failed=[])
-        good: list[tuple[str, Composed]] = []
+        good: list[tuple[str, Draft]] = []
         size = 0
         for entry in request.entries:
             try:
-                composed = compose(queue, entry, call.account, now, plain)
+                draft = compose(queue, entry, call.account, now, plain)
             except Fault as fault:
                 result.failed.append(batch.failed(entry.id, fault))
                 size += len(entry.message_body.encode(errors="replace"))
             else:
-                good.append((entry.id, composed))
-                size += composed.size
+                good.append((entry.id, draft))
+                size += draft.bytes
         if size > limits.MAX_MESSAGE_BYTES:
             raise BatchRequestTooLong(
                 f"Batch requests cannot be longer than {limits.MAX_MESSAGE_BYTES} bytes. You have sent {size} bytes."
             )
         if good:
             sent = partial(self._batch_sent, call, queue, good, result)
-            self._broker.send(queue, [composed for _, composed in good], sent)
+            self._broker.send(queue, [draft for _, draft in good], sent)
         else:
             call.answer(result)
 
@@ -84,25 +79,21 @@ class Messages:
         self,
         call: Call,
         queue: Queue,
-        good: list[tuple[str, Composed]],
+        good: list[tuple[str, Draft]],
         result: shape.SendMessageBatchResult,
         outcome: list[Appended] | Fault,
     ) -> None:
         if isinstance(outcome, Fault):
             call.fail(outcome)
             return
-        for (id, composed), appended in zip(good, outcome, strict=True):
-            message = composed.draft.message
-            result.successful.append(
-                shape.SendMessageBatchResultEntry(
-                    id=id,
-                    message_id=appended.message_id,
-                    md5_of_message_body=message.md5,
-                    md5_of_message_attributes=message.extra.attributes_md5 if message.extra else None,
-                    md5_of_message_system_attributes=composed.system_md5,
-                    sequence_number=ids.sequence_number(appended.id) if queue.fifo else None,
-                )
+        for (id, draft), appended in zip(good, outcome, strict=True):
+            message = draft.message
+            entry = shape.SendMessageBatchResultEntry(
+                id=id, message_id=appended.message_id, md5_of_message_body=message.md5
             )
+            if message.extra is not None:
+                _add_extra(entry, queue, message.extra, appended)
+            result.successful.append(entry)
         call.answer(result)
 
     # Receive.
@@ -201,6 +192,19 @@ class Messages:
             result.successful.append(shape.ChangeMessageVisibilityBatchResultEntry(id=id))
 
         _each(request.entries, change, succeeded, result.failed, lambda: call.answer(result))
+
+
+def _add_extra(
+    result: shape.SendMessageResult | shape.SendMessageBatchResultEntry,
+    queue: Queue,
+    extra: Extra,
+    appended: Appended,
+) -> None:
+    """What most messages do not have."""
+    result.md5_of_message_attributes = extra.attributes_md5
+    result.md5_of_message_system_attributes = system_md5(extra)
+    if queue.fifo:
+        result.sequence_number = ids.sequence_number(appended.id)
 
 
 def _within(name: str, value: int | None, default: int, low: int, high: int) -> int:

@@ -20,11 +20,15 @@ Done: TypeAlias = Callable[[T | StoreError], None]
 
 
 class Draft(Struct, gc=False):
-    """A message on its way in. ``deduplication_key`` is None where nothing is to be deduplicated."""
+    """A message on its way in. ``deduplication_key`` is None where nothing is to be deduplicated.
+
+    ``bytes`` is its size as SQS counts it, for who sends several at once.
+    """
 
     message: Message
     visible_us: int
     deduplication_key: str | None = None
+    bytes: int = 0
 
 
 class Appended(Struct, frozen=True, gc=False):

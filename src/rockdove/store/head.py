@@ -76,23 +76,27 @@ class Head:
             if self._late is not None:
                 self._late[entry.id] = entry
 
-    def put_new(self, entry: Entry) -> None:
-        """An entry that is not here: new, or just taken. The same as `put`, and quicker."""
-        key = (entry.visible_us, entry.id)
-        bound = self.bound
-        if bound is None or key < bound:
-            self._entries[entry.id] = entry
-            self._bytes += len(entry.message.body)
-            heapq.heappush(self._heap, key)
-            if len(self._entries) > MOST or self._bytes > MOST_BYTES:
-                self._trim()
-        elif self._late is not None:
-            self._late[entry.id] = entry
+    def put_new(self, fresh: Iterable[Entry]) -> None:
+        """Entries that are not here: new, or just taken. The same as `put` for each, and quicker."""
+        bound, entries, heap, late = self.bound, self._entries, self._heap, self._late
+        for entry in fresh:
+            key = (entry.visible_us, entry.id)
+            if bound is None or key < bound:
+                entries[entry.id] = entry
+                self._bytes += len(entry.message.body)
+                heapq.heappush(heap, key)
+                if len(entries) > MOST or self._bytes > MOST_BYTES:
+                    self._trim()
+                    bound, heap = self.bound, self._heap
+            elif late is not None:
+                late[entry.id] = entry
 
-    def discard(self, id: int) -> None:
-        self._drop(id)
+    def discard(self, id: int) -> Entry | None:
+        """Take an entry out, wherever it is; gives it if it was here."""
+        entry = self._drop(id)
         if self._late is not None:
             self._late[id] = None
+        return entry
 
     def _drop(self, id: int) -> Entry | None:
         entry = self._entries.pop(id, None)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import apsw
 
@@ -20,6 +20,9 @@ from rockdove.store.sql import statement
 from rockdove.store.sql.statement import APPEND, MOVE
 from rockdove.store.writer import Batch
 
+# What one append has put into a batch: its entries, where they went, and who waits for it.
+Sent: TypeAlias = tuple[list[Entry], list[Appended], Done[list[Appended]]]
+
 # Entries that become grouped at a time.
 ADOPT_AT_ONCE = 1_000
 
@@ -35,6 +38,9 @@ class StandardQueue(Shelf):
         self._parked: list[tuple[Want, Done[Claimed]]] = []
         # Entries that calls on their way to the disk work on, and how many: no claim may be decided on them meanwhile.
         self._pinned: Counter[int] = Counter()
+        # What is appended by the batch that is being collected.
+        self._batch: Batch | None = None
+        self._sent: list[Sent] = []
         # Entries that are being removed: nothing brings them back.
         self._leaving: Counter[int] = Counter()
         if grouped:
@@ -49,7 +55,12 @@ class StandardQueue(Shelf):
         if self.lanes is not None:
             self.lanes.append(drafts, done)
             return
-        rows, number, prefix = self.writer.batch.appends, self.record.number, self.record.prefix
+        batch = self.writer.batch
+        if self._batch is not batch:
+            # All appends that one batch brings are taken over together.
+            self._batch, self._sent = batch, []
+            self.writer.wait(partial(self._appended, self._sent))
+        rows, number, prefix = batch.appends, self.record.number, self.record.prefix
         id = self.take_numbers(len(drafts))
         appended: list[Appended] = []
         fresh: list[Entry] = []
@@ -59,24 +70,23 @@ class StandardQueue(Shelf):
                 extra, name = None, f"{prefix}{id & SEQUENCE_MASK:010x}"
             else:
                 extra, name = extra_text(message), self.message_id(id, message)
-            late = self.is_late(message)
-            rows += (APPEND, id, t, number, message.sent_us, late, message.md5, message.body, extra)
+            sent_us = message.sent_us
+            late = sent_us < self.newest_us
+            if not late:
+                self.newest_us = sent_us
+            rows += (APPEND, id, t, number, sent_us, late, message.md5, message.body, extra)
             appended.append(Appended(id, name))
             fresh.append(Entry(id, t, message))
             id += 1
-        self.writer.wait(partial(self._appended, fresh, appended, done))
+        self._sent.append((fresh, appended, done))
 
-    def _appended(
-        self, fresh: list[Entry], appended: list[Appended], done: Done[list[Appended]], failed: StoreError | None
-    ) -> None:
-        if failed is not None:
-            done(failed)
-            return
-        add, put = self.tally.add, self.head.put_new
-        for new in fresh:
-            add(new.visible_us, False)
-            put(new)
-        done(appended)
+    def _appended(self, sent: list[Sent], failed: StoreError | None) -> None:
+        if failed is None:
+            fresh = sent[0][0] if len(sent) == 1 else [new for each, _, _ in sent for new in each]
+            self.tally.add_new(fresh)
+            self.head.put_new(fresh)
+        for _, appended, done in sent:
+            self.writer.tell(done, appended if failed is None else failed)
 
     def prepare(self, drafts: Sequence[Draft]) -> None:
         """Before the first message with a group comes in: from then on, groups count."""
@@ -137,7 +147,7 @@ class StandardQueue(Shelf):
             self._fetch()
 
     def _claim(self, want: Want, done: Done[Claimed], now: int) -> None:
-        head, rows, moved = self.head, self.writer.batch.moves, self.writer.batch.moved
+        head, rows = self.head, self.writer.batch.moves
         hidden_us = now + want.timeout_us
         claimed = Claimed([], [], None, now)
         before: list[Entry] = []
@@ -158,7 +168,6 @@ class StandardQueue(Shelf):
                     claimed.entries.append(Entry(old.id, hidden_us, old.message, count, first_us))
                 before.append(old)
                 rows += (MOVE, old.id, hidden_us, count, first_us, None, None, None, None)
-                moved[old.id] = hidden_us
         if expired:
             self.remove_all(expired, lambda gone: None)
             claimed.expired = len(expired)
@@ -171,22 +180,18 @@ class StandardQueue(Shelf):
             done(claimed)
             return
         # Only now: without a timeout, the loop above would find the same entries for ever.
-        for new in claimed.entries:
-            head.put_new(new)
-        for new in claimed.dead:
-            head.put_new(new)
-        self.writer.wait(partial(self._claimed, before, claimed, done))
+        head.put_new(claimed.entries)
+        if claimed.dead:
+            head.put_new(claimed.dead)
+        self.writer.wait(partial(self._claimed, before, hidden_us, claimed, done))
 
-    def _claimed(self, before: list[Entry], claimed: Claimed, done: Done[Claimed], failed: StoreError | None) -> None:
+    def _claimed(
+        self, before: list[Entry], hidden_us: int, claimed: Claimed, done: Done[Claimed], failed: StoreError | None
+    ) -> None:
         if failed is not None:
             done(failed)
             return
-        for old in before:
-            self.tally.drop(old.visible_us, old.receive_count > 0)
-        for new in claimed.entries:
-            self.tally.add(new.visible_us, True)
-        for new in claimed.dead:
-            self.tally.add(new.visible_us, True)
+        self.tally.hide(before, hidden_us)
         done(claimed)
 
     def _fetch(self) -> None:
@@ -247,10 +252,14 @@ class StandardQueue(Shelf):
         if self.lanes is not None:
             self.lanes.remove_all(removed, done)
             return
-        batch = self.writer.batch
+        batch, discard = self.writer.batch, self.head.discard
         for id in removed:
-            self.head.discard(id)
-        self._leaving.update(removed)
+            entry = discard(id)
+            if entry is None:
+                batch.unsure.append(id)
+            else:
+                batch.gone[id] = (entry.visible_us, entry.receive_count > 0)
+            self._leaving[id] += 1
         batch.removed += removed
         self.writer.wait(partial(self._removed, batch, removed, done))
 
@@ -262,11 +271,10 @@ class StandardQueue(Shelf):
         number = 0
         for id in removed:
             # Popped: the same message may be deleted twice in one batch.
-            row = batch.gone.pop(id, None)
-            if row is not None:
+            state = batch.gone.pop(id, None)
+            if state is not None:
                 number += 1
-                moved_us = batch.moved.get(id)
-                self.tally.drop(moved_us or row.t, moved_us is not None or row.rc > 0)
+                self.tally.drop(*state)
         done(number)
 
     def release(self, claimed: Sequence[Entry], done: Done[None]) -> None:

@@ -5,7 +5,10 @@ each second of the future how many messages become visible in it; whole seconds 
 second that is passing right now must be looked up in the index, and that is bounded by a second's traffic.
 """
 
+from collections.abc import Sequence
+
 from rockdove.core.clock import SECOND_US
+from rockdove.core.message import Entry
 from rockdove.store.base import Counts
 
 
@@ -35,6 +38,32 @@ class Tally:
 
     def drop(self, t: int, received: bool) -> None:
         self.add(t, received, -1)
+
+    def add_new(self, fresh: Sequence[Entry]) -> None:
+        """The same as `add` for each of many that were never received, and quicker."""
+        self.total += len(fresh)
+        start, delayed = self._from, self._delayed
+        for entry in fresh:
+            second = entry.visible_us // SECOND_US
+            if second >= start:
+                delayed[second] = delayed.get(second, 0) + 1
+
+    def hide(self, before: Sequence[Entry], hidden_us: int) -> None:
+        """Entries were claimed, and become visible again all at the same time."""
+        start, delayed, hidden = self._from, self._delayed, self._hidden
+        for entry in before:
+            second = entry.visible_us // SECOND_US
+            if second < start:
+                continue
+            if entry.receive_count:
+                self._hidden_total -= 1
+                hidden[second] = hidden.get(second, 0) - 1
+            else:
+                delayed[second] = delayed.get(second, 0) - 1
+        second = hidden_us // SECOND_US
+        if second >= start:
+            self._hidden_total += len(before)
+            hidden[second] = hidden.get(second, 0) + len(before)
 
     def counts(self, now_us: int, passing: tuple[int, int]) -> Counts:
         """``passing``: how many are still (in flight, delayed) of those that become visible in this very second."""

@@ -26,7 +26,7 @@ from rockdove.store.sql import statement
 log = logging.getLogger("rockdove")
 
 # So many in a batch are worth a commit, whatever else is coming.
-ENOUGH = 64
+ENOUGH = 256
 # Batches between two moments of rest.
 REST_EVERY = 128
 
@@ -36,18 +36,10 @@ Landed: TypeAlias = Callable[[Any], None]
 Aside: TypeAlias = tuple[Callable[[apsw.Connection], None], Callable[[], None]]
 
 
-class Gone(msgspec.Struct, array_like=True, gc=False):
-    """What a removed row was when the batch began."""
-
-    id: int
-    t: int
-    rc: int
-
-
 class Batch:
     """Changes that go to disk together."""
 
-    __slots__ = ("appends", "calls", "changed", "failed", "gone", "moved", "moves", "removed", "results", "waiting")
+    __slots__ = ("appends", "calls", "changed", "failed", "gone", "moves", "removed", "results", "unsure", "waiting")
 
     def __init__(self) -> None:
         # Rows as `rockdove.store.sql.statement` has them, flat. Applied in this order: an entry is known, and can be
@@ -55,16 +47,28 @@ class Batch:
         self.appends: list[Any] = []
         self.moves: list[Any] = []
         self.removed: list[int] = []
-        # Which entries the batch moves, and to what time.
-        self.moved: dict[int, int] = {}
+        # What was removed, and the state in which it was: when visible, and whether ever received. Of those that are
+        # not known in memory the thread finds it out.
+        self.gone: dict[int, tuple[int, bool]] = {}
+        self.unsure: list[int] = []
         self.calls: list[tuple[Call, Landed]] = []
         # Called in order when the batch has landed, with None or the error.
         self.waiting: list[Callable[[StoreError | None], None]] = []
-        self.gone: dict[int, Gone] = {}
         self.results: list[Any] = []
         self.failed: StoreError | None = None
         # Whether it wrote anything: to read tells nothing of whether the disk takes changes.
         self.changed = False
+
+    @property
+    def size(self) -> int:
+        """A measure of what it holds, for who wants to know whether it grows: rows, calls and listeners."""
+        rows = (len(self.appends) + len(self.moves)) // statement.WIDTH
+        return rows + len(self.removed) + len(self.calls) + len(self.waiting)
+
+    def doubt(self) -> None:
+        """What was known in memory is no longer sure."""
+        self.unsure += self.gone
+        self.gone.clear()
 
 
 class Writer:
@@ -122,15 +126,14 @@ class Writer:
         wait for it, wake up in vain again and again, and get a smaller batch.
         """
         self._scheduled = True
-        self._gathered = len(self.batch.waiting) + len(self.batch.calls)
+        self._gathered = self.batch.size
         self._loop.call_soon(self._send)
 
     def _send(self) -> None:
         self._scheduled = False
         if self._busy or self._closed:
             return
-        number = len(self.batch.waiting) + len(self.batch.calls)
-        if self._gathered < number < ENOUGH:
+        if self._gathered < self.batch.size < ENOUGH:
             self._gather()
             return
         batch, self.batch = self.batch, Batch()
@@ -153,16 +156,9 @@ class Writer:
             self.trouble = None
             log.warning("the store takes changes again", extra={"event": "store-recovered"})
         for landed in batch.waiting:
-            try:
-                landed(failed)
-            except Exception as error:
-                self._complain(error)
+            self.tell(landed, failed)
         for (_, told), result in zip(batch.calls, batch.results or repeat(failed), strict=False):
-            try:
-                told(result)
-            except Exception as error:
-                self._complain(error)
-
+            self.tell(told, result)
         if (self.batch.waiting or self.batch.calls) and not self._scheduled:
             self._gather()
 
@@ -172,11 +168,15 @@ class Writer:
             log.error("the store fails, and requests are told so: %s", failed, extra={"event": "store-trouble"})
         self.trouble = str(failed)
         self.failures += 1
+        self.batch.doubt()
         self.on_failure()
 
-    def _complain(self, error: Exception) -> None:
+    def tell(self, listener: Callable[[Any], None], outcome: Any) -> None:
         """One listener's defect is not the others'."""
-        self._loop.call_exception_handler({"message": "a store's caller failed", "exception": error})
+        try:
+            listener(outcome)
+        except Exception as error:
+            self._loop.call_exception_handler({"message": "a store's caller failed", "exception": error})
 
     def _run(self) -> None:
         session = Session(self._connect, self._room)
@@ -212,18 +212,19 @@ class Writer:
             self._loop.call_soon_threadsafe(done)
 
 
-_gone = msgspec.json.Decoder(list[Gone]).decode
+_rows = msgspec.json.Decoder(list[tuple[int, int, int]]).decode
 
 
 def _apply(db: apsw.Connection, batch: Batch) -> None:
-    appends, moves, removed = batch.appends, batch.moves, batch.removed
-    batch.gone.clear()
-    if removed:
-        statement.select_gone(db, removed, lambda found: batch.gone.update((row.id, row) for row in _gone(found)))
-    if not batch.calls and statement.is_small(appends, moves, removed):
+    appends, moves, removed, unsure = batch.appends, batch.moves, batch.removed, batch.unsure
+    if not (batch.calls or unsure) and statement.is_small(appends, moves, removed):
         statement.apply_small(db, appends, moves, removed)
         return
     db.execute("BEGIN IMMEDIATE")
-    statement.apply_large(db, appends, moves, removed)
+    statement.append(db, appends)
+    statement.move(db, moves)
+    for found in statement.select_gone(db, unsure):
+        batch.gone.update((id, (t, rc > 0)) for id, t, rc in _rows(found))
+    statement.remove(db, removed)
     batch.results = [call(db) for call, _ in batch.calls]
     db.execute("COMMIT")

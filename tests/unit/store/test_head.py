@@ -37,7 +37,7 @@ class HeadMachine(RuleBasedStateMachine):
             entry = Entry(self.next_id, self.now + delay, MESSAGE)
             self.next_id += 1
             self.disk[entry.id] = entry
-            self.head.put_new(entry)
+            self.head.put_new([entry])
 
     @rule(by=st.integers(0, 10))
     def time_passes(self, by: int) -> None:
@@ -136,7 +136,7 @@ TestHead.settings = settings(max_examples=150, stateful_step_count=40, deadline=
 def test_a_cut_head_keeps_the_first_entries() -> None:
     head = Head(None)
     for id in range(module.MOST + 1):
-        head.put_new(Entry(id, 1_000_000 - id, MESSAGE))
+        head.put_new([Entry(id, 1_000_000 - id, MESSAGE)])
     assert head.bound == (1_000_000 - (module.MOST - module.KEPT), module.MOST - module.KEPT)
     assert head.get(module.MOST) is not None
     assert head.get(0) is None
@@ -146,6 +146,6 @@ def test_large_bodies_cut_a_head_too() -> None:
     large = Message(0, "x" * 1_000_000, "")
     head = Head(None)
     for id in range(8):
-        head.put_new(Entry(id, id, large))
+        head.put_new([Entry(id, id, large)])
     assert head.bytes <= module.MOST_BYTES
     assert head.get(0) is not None

@@ -6,7 +6,7 @@ large batch uses a statement for each kind of row and table instead: more of the
 bound as plain parameters: measured at half the processor time of passing them as one JSON document.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import apsw
@@ -87,9 +87,8 @@ def apply_small(db: apsw.Connection, appends: list[Any], moves: list[Any], remov
         db.execute(_TAKE_IN[size], rows + _FILLER_ROW * (size - number))
 
 
-def apply_large(db: apsw.Connection, appends: list[Any], moves: list[Any], removed: list[int]) -> None:
-    """Apply any number of rows, given flat. Inside a transaction."""
-    append(db, appends)
+def move(db: apsw.Connection, moves: list[Any]) -> None:
+    """Inside a transaction, as all that follow."""
     for start in range(0, len(moves), LARGEST * WIDTH):
         part = moves[start : start + LARGEST * WIDTH]
         number = len(part) // WIDTH
@@ -97,6 +96,9 @@ def apply_large(db: apsw.Connection, appends: list[Any], moves: list[Any], remov
         # Filled up with its last row: to move an entry twice to the same place does no harm.
         bound = part + part[-WIDTH:] * (size - number)
         db.execute(_MOVE_ENTRY[size], bound[: 5 - WIDTH])
+
+
+def remove(db: apsw.Connection, removed: list[int]) -> None:
     for sized in (_DELETE_ENTRY, _DELETE_BODY):
         for sql, ids in _chunks(sized, removed):
             db.execute(sql, ids)
@@ -113,10 +115,10 @@ def append(db: apsw.Connection, rows: list[Any]) -> None:
             start, left = end, left - size
 
 
-def select_gone(db: apsw.Connection, removed: list[int], found: Callable[[str], None]) -> None:
-    """Tell, as JSON rows (id, t, rc), which entries there are."""
+def select_gone(db: apsw.Connection, removed: list[int]) -> Iterator[str]:
+    """Which of the entries there are: rows (id, t, rc), as JSON."""
     for sql, ids in _chunks(_SELECT_GONE, removed):
-        found(db.execute(sql, ids).get)
+        yield db.execute(sql, ids).get
 
 
 def _chunks(sized: dict[int, str], ids: Sequence[int]) -> Iterator[tuple[str, Sequence[int]]]:
