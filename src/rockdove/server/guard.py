@@ -16,6 +16,9 @@ class Held(Protocol):
     def check_time(self, now_s: float) -> None:
         """End what takes too long."""
 
+    def is_settled(self) -> bool:
+        """Whether it holds nothing any more, though the book may say so until the next look."""
+
     def let_go(self) -> bool:
         """Memory is short: refuse what is unfinished. False if there is nothing that can be refused."""
 
@@ -45,11 +48,13 @@ class Guard:
         self._bytes -= self._held.pop(holder, 0)
 
     def _make_room(self) -> None:
+        for holder in [each for each in self._held if each.is_settled()]:
+            self.free(holder)
         for holder in list(self._held):
+            if self._bytes <= self.limits.max_buffered_bytes:
+                return
             if holder.let_go():
                 self.free(holder)
-                if self._bytes <= self.limits.max_buffered_bytes:
-                    return
 
     def watch(self, connections: Collection[Held]) -> None:
         """Look at all connections every second, instead of a timer for each request."""

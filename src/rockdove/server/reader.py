@@ -91,7 +91,7 @@ class Reader(asyncio.Protocol):
     def pause_writing(self) -> None:
         """The client does not read its answers: it gets no more of them until it does."""
         self._congested = True
-        self._since_s = asyncio.get_running_loop().time()
+        self._begin_to_wait()
         self._hold()
 
     def resume_writing(self) -> None:
@@ -126,7 +126,7 @@ class Reader(asyncio.Protocol):
     def _check_unfinished(self, number: int) -> None:
         """More of the request is to come: do not let it grow without bound, and ask for the body if it waits."""
         if not self._unfinished_bytes:
-            self._since_s = asyncio.get_running_loop().time()
+            self._begin_to_wait()
         self._unfinished_bytes += number
         if self._headers_to_come:
             if self._unfinished_bytes > self._limits.max_header_bytes:
@@ -174,9 +174,17 @@ class Reader(asyncio.Protocol):
 
     # What is held, and for how long.
 
+    def _begin_to_wait(self) -> None:
+        """For the rest of a request, or for answers to be read: the last in the line of those who hold something."""
+        self._since_s = asyncio.get_running_loop().time()
+        self._guard.free(self)
+
     def _hold(self) -> None:
         unread = self._transport.get_write_buffer_size() if self._congested and self._transport is not None else 0
         self._guard.hold(self, self._unfinished_bytes + self._ahead_bytes + unread)
+
+    def is_settled(self) -> bool:
+        return not (self._busy or self._unfinished_bytes or self._congested or self._ahead_bytes)
 
     def let_go(self) -> bool:
         if self._congested:
@@ -191,7 +199,7 @@ class Reader(asyncio.Protocol):
         transport, limits = self._transport, self._limits
         if transport is None:
             return
-        if not (self._busy or self._unfinished_bytes or self._congested):
+        if self.is_settled():
             self._guard.free(self)
         closing = transport.is_closing()
         if self._complete or (self._busy and not (self._congested or closing)):

@@ -85,7 +85,9 @@ _HAVE_ATTRIBUTES: dict[str, Callable[[Any], bool]] = {
 def _decode_slowly(operation: Operation, body: bytes) -> Request:
     try:
         value: Any = msgspec.json.decode(body or b"{}")
-    except (ValueError, RecursionError):
+    except RecursionError:
+        raise MalformedInput("The request's JSON is nested too deeply.") from None
+    except ValueError:
         raise MalformedInput() from None
     return build(structure(operation.request), value)
 

@@ -23,7 +23,9 @@ Node = str | dict[str, "Node"]
 
 def parse(data: bytes) -> dict[str, str]:
     """Of a parameter that comes twice the last one counts."""
-    if data.count(b"&") >= MAX_PARAMETERS or _BAD_ESCAPE.search(data):
+    if data.count(b"&") >= MAX_PARAMETERS:
+        raise MalformedQueryString(f"The request has more than {MAX_PARAMETERS} parameters.")
+    if _BAD_ESCAPE.search(data):
         raise MalformedQueryString()
     pairs = (pair.partition(b"=") for pair in data.split(b"&") if pair)
     try:

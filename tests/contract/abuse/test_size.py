@@ -1,0 +1,220 @@
+"""Requests that are too large, or never end, or are sent ahead without end."""
+
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.contract.abuse.conftest import Dial, Start, held_bytes
+from tests.contract.abuse.test_slow import eventually
+from tests.support.neighbour import Neighbour
+from tests.support.raw import Web, Wire, json_request
+from tests.support.service import RunningService
+
+_PATIENCE_S = 20
+HEAD = b"POST / HTTP/1.1\r\nHost: queue.test\r\n"
+
+
+def pump(wire: Wire, data: bytes) -> None:
+    """Send the same over and over until the other end has had enough."""
+    deadline = time.monotonic() + _PATIENCE_S
+    try:
+        while time.monotonic() < deadline:
+            wire.socket.sendall(data)
+    except ConnectionError:
+        return
+    raise AssertionError("it never had enough")
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 50], ids=str)
+def test_headers_over_the_limit(start: Start, dial: Dial, pieces: int) -> None:
+    service = start(max_header_bytes=2048)
+    wire = dial(service)
+    request = b"GET /health HTTP/1.1\r\nHost: queue.test\r\nX-Long: " + b"x" * 5000 + b"\r\n\r\n"
+    size = -(-len(request) // pieces)
+    for at in range(0, len(request), size):
+        wire.send(request[at : at + size])
+    reply = wire.read()
+    assert (reply.status, reply.text) == (431, "The request's headers are too large: at most 2048 bytes.\n")
+    assert wire.is_closed()
+
+
+def test_headers_within_the_limit(start: Start, dial: Dial) -> None:
+    wire = dial(start(max_header_bytes=2048))
+    wire.send(b"GET /health HTTP/1.1\r\nHost: queue.test\r\nX-Long: " + b"x" * 1900 + b"\r\n\r\n")
+    assert wire.read().status == 200
+
+
+@pytest.mark.parametrize("first", [b"", b"Content-Length: 5\r\n"], ids=["plain", "with a length"])
+def test_headers_without_end(start: Start, dial: Dial, first: bytes) -> None:
+    service = start()
+    with Neighbour(service.port):
+        wire = dial(service)
+        wire.send(HEAD + first)
+        wire.send(b"X-More: and more\r\n" * 5000)
+        assert wire.read().status == 431
+
+
+@pytest.mark.parametrize("size", [4097, 100_000, 10**12])
+def test_a_body_over_the_limit(start: Start, dial: Dial, size: int) -> None:
+    service = start(max_body_bytes=4096)
+    wire = dial(service)
+    wire.send(HEAD + b"X-Amz-Target: AmazonSQS.ListQueues\r\nContent-Length: %d\r\n\r\n" % size)
+    wire.send(b" " * min(size - 1, 100_000))
+    reply = wire.read()
+    assert (reply.status, reply.json["__type"].partition("#")[2]) == (413, "RequestEntityTooLarge")
+    assert reply.json["message"] == "The request must be at most 4096 bytes long."
+
+
+def test_a_body_over_the_limit_in_one_piece(start: Start, dial: Dial) -> None:
+    wire = dial(start(max_body_bytes=4096))
+    wire.send(json_request("CreateQueue", {"QueueName": "x" * 5000}))
+    assert wire.read().status == 413
+
+
+def test_a_body_within_the_limit(start: Start, web: Callable[..., Web]) -> None:
+    service = start(max_body_bytes=4096)
+    assert web(service).call("ListQueues", b" " * 4000 + b"{}").status == 200
+
+
+def test_chunks_without_end(start: Start, dial: Dial) -> None:
+    service = start(max_body_bytes=100_000)
+    with Neighbour(service.port):
+        wire = dial(service)
+        wire.send(HEAD + b"X-Amz-Target: AmazonSQS.ListQueues\r\nTransfer-Encoding: chunked\r\n\r\n")
+        pump(wire, b"1000\r\n" + b" " * 4096 + b"\r\n")
+    assert held_bytes(service) == 0
+
+
+def test_a_chunk_header_without_end(start: Start, dial: Dial) -> None:
+    service = start(max_body_bytes=100_000)
+    wire = dial(service)
+    wire.send(HEAD + b"Transfer-Encoding: chunked\r\n\r\n1;x=")
+    pump(wire, b"y" * 4096)
+
+
+def test_trailers_without_end(start: Start, dial: Dial) -> None:
+    service = start(max_body_bytes=100_000)
+    wire = dial(service)
+    wire.send(HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n")
+    pump(wire, b"X-More: and more\r\n" * 100)
+
+
+def test_requests_ahead_without_end_are_all_answered_in_order(
+    start: Start, dial: Dial, web: Callable[..., Web]
+) -> None:
+    service = start(max_pipelined=2)
+    url = web(service).create("q")
+    with Neighbour(service.port):
+        wire = dial(service)
+        numbers = range(300)
+        for number in numbers:
+            wire.send(json_request("SendMessage", {"QueueUrl": url, "MessageBody": str(number)}))
+        assert [wire.read().status for _ in numbers] == [200] * len(numbers)
+    got = web(service)
+    bodies = [
+        message["Body"]
+        for _ in range(30)
+        for message in got.call("ReceiveMessage", {"QueueUrl": url, "MaxNumberOfMessages": 10}).json["Messages"]
+    ]
+    assert bodies == [str(number) for number in numbers]
+
+
+def test_large_requests_ahead_take_no_memory(start: Start, dial: Dial, web: Callable[..., Web]) -> None:
+    """While the first waits for a message, megabytes behind it stay with the client, and come in their turn."""
+    service = start()
+    empty, full = web(service).create("empty"), web(service).create("full")
+    with Neighbour(service.port):
+        wire = dial(service)
+        large = json_request("SendMessage", {"QueueUrl": full, "MessageBody": "x" * 1_000_000})
+        wire.send(json_request("ReceiveMessage", {"QueueUrl": empty, "WaitTimeSeconds": 3}))
+        wire.socket.settimeout(20)
+        for _ in range(4):
+            wire.send(large)
+            assert held_bytes(service) < 1_000_000
+        for _ in range(5):
+            assert wire.read().status == 200
+    assert eventually(lambda: held_bytes(service) == 0)
+
+
+def test_the_memory_for_unfinished_requests_is_bounded(start: Start, dial: Dial, web: Callable[..., Web]) -> None:
+    """Whoever has been at it for longest has to go; who comes now is served."""
+    service = start(max_buffered_bytes=2_000_000)
+    url = web(service).create("q")
+    request = json_request("SendMessage", {"QueueUrl": url, "MessageBody": "x" * 1_000_000})
+    with Neighbour(service.port):
+        wires = [dial(service) for _ in range(10)]
+        for wire in wires:
+            wire.send(request[:600_000])
+            assert eventually(lambda: held_bytes(service) <= 2_000_000)
+        *oldest, second, last = wires
+        for wire in (last, second):
+            wire.send(request[600_000:])
+            assert wire.read().status == 200
+        for wire in oldest:
+            reply = wire.read()
+            assert (reply.status, "no memory" in reply.text) == (503, True)
+    assert eventually(lambda: held_bytes(service) == 0)
+
+
+def receive_wait(service: RunningService, dial: Dial, url: str, wait_s: int = 20) -> Wire:
+    wire = dial(service)
+    wire.send(json_request("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": wait_s}))
+    return wire
+
+
+def test_receives_that_wait(start: Start, dial: Dial, web: Callable[..., Web]) -> None:
+    service = start(max_long_polls=2)
+    client = web(service)
+    url, full = client.create("empty"), client.create("full")
+
+    async def waiting() -> int:
+        return service.service.broker.waiting
+
+    wires = [receive_wait(service, dial, url) for _ in range(2)]
+    assert eventually(lambda: service.run(waiting()) == 2)
+    reply = client.call("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20})
+    assert (reply.status, reply.headers["x-amzn-query-error"]) == (400, "ThrottlingException;Sender")
+    assert "Too many receives wait" in reply.json["message"]
+    # Who need not wait is served.
+    client.call("SendMessage", {"QueueUrl": full, "MessageBody": "x"})
+    reply = client.call("ReceiveMessage", {"QueueUrl": full, "WaitTimeSeconds": 20})
+    assert [message["Body"] for message in reply.json["Messages"]] == ["x"]
+    assert client.call("ReceiveMessage", {"QueueUrl": url}).status == 200
+    # A message, a farewell and the end of the time make room.
+    client.call("SendMessage", {"QueueUrl": url, "MessageBody": "y"})
+    assert wires[0].read().json["Messages"][0]["Body"] == "y"
+    wires[1].close()
+    assert eventually(lambda: service.run(waiting()) == 0)
+    wires = [receive_wait(service, dial, url, 1) for _ in range(2)]
+    assert [wire.read().status for wire in wires] == [200, 200]
+    assert service.run(waiting()) == 0
+
+
+def test_queues_of_an_account(start: Start, web: Callable[..., Web]) -> None:
+    service = start({"cool_down": False}, max_queues_per_account=5)
+    with Neighbour(service.port):
+        client = web(service)
+        first = client.create("first")
+        client.create("three", RockdovePhysicalQueues="3")
+        for content in ({"QueueName": "one-more"}, {"QueueName": "x", "Attributes": {"RockdovePhysicalQueues": "9"}}):
+            reply = client.call("CreateQueue", content)
+            assert (reply.status, reply.headers["x-amzn-query-error"]) == (403, "OverLimit;Sender")
+            assert reply.json["message"].startswith("An account may have 5 queues")
+        # One that is there may be created again.
+        assert client.create("first") == first
+        client.call("DeleteQueue", {"QueueUrl": first})
+        client.create("one-more")
+        assert client.call("CreateQueue", {"QueueName": "another"}).status == 403
+        queues = client.call("ListQueues", {}).json["QueueUrls"]
+        assert sorted(url.rpartition("/")[2] for url in queues) == ["neighbour", "one-more", "three"]
+
+
+def test_queues_are_counted_again_after_a_restart(start: Start, web: Callable[..., Web]) -> None:
+    service = start(store="sqlite", max_queues_per_account=2)
+    for name in ("a", "b"):
+        web(service).create(name)
+    service.restart()
+    reply = web(service).call("CreateQueue", {"QueueName": "c"})
+    assert json.loads(reply.body)["__type"].endswith("#OverLimit")
