@@ -34,6 +34,32 @@ def on_terminal(folder: Path, server: Server, *arguments: str, answer: str = "")
     return child.wait(), shown.decode().replace("\r\n", "\n")
 
 
+def prompted(folder: Path, typed: str | tuple[str, str], *arguments: str) -> tuple[int, str]:
+    """The exit code and what the terminal shows of a command that asks twice; each answer is typed once it is asked."""
+    answers = list(typed) if isinstance(typed, tuple) else [typed, typed]
+    ours, theirs = pty.openpty()
+    # In a session of its own it has no /dev/tty, which may be that of who runs the tests, and asks on this one.
+    child = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=folder,
+        env={**isolated(), "TERM": "xterm", "NO_COLOR": "1"},
+        start_new_session=True,
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            shown += chunk
+            if answers and shown.endswith((b"ann: ", b"more: ")):
+                os.write(ours, f"{answers.pop(0)}\n".encode())
+    except OSError:
+        os.close(ours)
+    return child.wait(), shown.decode().replace("\r\n", "\n")
+
+
 def test_a_question_is_asked(tmp_path: Path, shared: Server, client: Client, queue: str) -> None:
     client.send_batch(queue, "abc")
     code, shown = on_terminal(tmp_path, shared, "queue", "purge", queue, answer="n\n")
@@ -72,3 +98,23 @@ def test_nothing_to_show_is_said(tmp_path: Path, shared: Server, queue: str) -> 
         f"no message is visible in {queue}; --wait 20 waits for one\n",
     )
     assert on_terminal(tmp_path, shared, "receive", queue, "--peek") == (0, f"{queue} is empty\n")
+
+
+def test_a_password_is_asked_for_and_not_shown(tmp_path: Path, shared: Server) -> None:
+    folder = ("--data", str(tmp_path / "d"))
+    assert on_terminal(tmp_path, shared, "account", "add", "ann", *folder)[0] == 0
+    # Typed ahead, it would be shown by the terminal itself, before the prompt turns that off.
+    code, shown = prompted(tmp_path, "correct horse", "account", "password", "ann", *folder)
+    assert code == 0
+    assert "New password of ann: " in shown
+    assert "Once more: " in shown
+    assert "correct horse" not in shown
+    assert shown.endswith("ann has a new password\n")
+
+
+def test_a_password_typed_differently_is_not_taken(tmp_path: Path, shared: Server) -> None:
+    folder = ("--data", str(tmp_path / "d"))
+    assert on_terminal(tmp_path, shared, "account", "add", "ann", *folder)[0] == 0
+    code, shown = prompted(tmp_path, ("correct horse", "correct house"), "account", "password", "ann", *folder)
+    assert code == 2
+    assert shown.endswith("rockdove: the two passwords differ; nothing was changed\n")
