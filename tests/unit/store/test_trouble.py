@@ -1,15 +1,18 @@
 """What the embedded store says of itself while changes fail, and after."""
 
+import asyncio
 import logging
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from rockdove.core.errors import StoreError
 from rockdove.store.sqlite import SqliteStore
-from tests.support.store import Bench
+from tests.support.store import Bench, submit
 
 
 @pytest.fixture
@@ -52,3 +55,32 @@ def test_trouble_is_logged_when_it_begins_and_when_it_ends(bench: Bench, caplog:
     assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
     assert "disk I/O error" in caplog.text
     assert "again" in caplog.text
+
+
+def test_counts_are_right_when_a_claim_fails_while_its_message_is_being_deleted(bench: Bench) -> None:
+    queue = bench.queue()
+    first, _ = queue.send("a", "b")
+    sent_on = threading.Event()
+
+    def refuse(db: apsw.Connection) -> None:
+        sent_on.wait(10)
+        raise apsw.IOError("disk I/O error")
+
+    async def scenario() -> list[Any]:
+        assert isinstance(bench.store, SqliteStore)
+        writer = bench.store.writer
+        batch = writer.batch
+        claimed = submit(queue.physical().claim, queue.want(1, timeout_s=100))
+        refused = submit(writer.call, refuse)
+        while writer.batch is batch:
+            await asyncio.sleep(0)
+        removed = submit(queue.physical().remove, first, None)
+        sent_on.set()
+        return await asyncio.gather(claimed, refused, removed, return_exceptions=True)
+
+    claimed, refused, removed = bench.run(scenario())
+    assert isinstance(claimed, StoreError)
+    assert isinstance(refused, StoreError)
+    assert removed is True
+    assert queue.count() == (1, 0, 0)
+    assert queue.read() == ["b"]
