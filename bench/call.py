@@ -8,6 +8,7 @@ import urllib.request
 from typing import Any
 
 from bench.error import BenchError
+from rockdove.wire.signature import Credentials, sign
 
 CONTENT_TYPE = "application/x-amz-json-1.0"
 
@@ -25,9 +26,19 @@ class CallError(BenchError):
     """A server refused a call that must work."""
 
 
-def call(endpoint: str, operation: str, **payload: object) -> dict[str, Any]:
-    headers = {"Content-Type": CONTENT_TYPE, "X-Amz-Target": f"AmazonSQS.{operation}", **SIGNED}
-    request = urllib.request.Request(endpoint + "/", json.dumps(payload).encode(), headers, method="POST")
+def signed(credentials: Credentials | None, endpoint: str, operation: str, body: bytes) -> dict[str, str]:
+    """The headers of a request; without credentials, in their shape."""
+    headers = {"Content-Type": CONTENT_TYPE, "X-Amz-Target": f"AmazonSQS.{operation}"}
+    if credentials is None:
+        return headers | SIGNED
+    host = {"Host": endpoint.partition("://")[2]}
+    return headers | sign(credentials, "us-east-1", "POST", "/", headers | host, body)
+
+
+def call(endpoint: str, operation: str, credentials: Credentials | None = None, /, **payload: object) -> dict[str, Any]:
+    body = json.dumps(payload).encode()
+    headers = signed(credentials, endpoint, operation, body)
+    request = urllib.request.Request(endpoint + "/", body, headers, method="POST")
     try:
         with urllib.request.urlopen(request, timeout=60) as response:
             body = response.read()
@@ -37,12 +48,12 @@ def call(endpoint: str, operation: str, **payload: object) -> dict[str, Any]:
     return reply
 
 
-def create(endpoint: str, name: str) -> str:
+def create(endpoint: str, name: str, credentials: Credentials | None = None) -> str:
     """Makes a queue, returns its URL."""
-    return str(call(endpoint, "CreateQueue", QueueName=name)["QueueUrl"])
+    return str(call(endpoint, "CreateQueue", credentials, QueueName=name)["QueueUrl"])
 
 
-def count(endpoint: str, queue_url: str) -> int:
+def count(endpoint: str, queue_url: str, credentials: Credentials | None = None) -> int:
     """All messages of the queue: visible, in flight and delayed."""
-    reply = call(endpoint, "GetQueueAttributes", QueueUrl=queue_url, AttributeNames=list(COUNTS))
+    reply = call(endpoint, "GetQueueAttributes", credentials, QueueUrl=queue_url, AttributeNames=list(COUNTS))
     return sum(int(reply["Attributes"][name]) for name in COUNTS)

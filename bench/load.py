@@ -1,4 +1,4 @@
-"""The four loads: wrk with the scripts of bench/lua, and the checks that make its output a figure."""
+"""The loads: wrk with the scripts of bench/lua, and the checks that make its output a figure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 
 from bench import process, swarm
-from bench.call import count, create
+from bench.call import count, create, signed
+from bench.connection import BODY
 from bench.error import BenchError
 from bench.server import Server
 
@@ -32,6 +33,8 @@ SEND10 = Load("send10", "send in tens", 10, False)
 RECEIVE = Load("receive", "receive+delete", 1, True)
 RECEIVE10 = Load("receive10", "receive+delete in tens", 10, True)
 LOADS = (SEND, SEND10, RECEIVE, RECEIVE10)
+# Only of servers that check signatures.
+SIGNED = Load("signed", "signed send", 1, False)
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -94,19 +97,28 @@ def target(server: Server, load: Load, round_: int = 0) -> Target:
     name = f"{load.name}-{round_}"
     made = Target(server, load, f"{server.endpoint}/000000000000/{name}", server.pace.guess)
     if made.stores:
-        made.queue_url = create(server.endpoint, name)
+        made.queue_url = create(server.endpoint, name, server.credentials)
     return made
 
 
 def wrk(at: Target, seconds: float, threads: int) -> Output:
     """One run of wrk, without any judgement of it."""
     options = [f"-t{threads}", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "--timeout", "60s"]
-    script = ["-s", str(LUA / f"{at.load.name}.lua"), at.server.endpoint, "--", at.queue_url]
+    script = ["-s", str(LUA / f"{at.load.name}.lua"), at.server.endpoint, "--", at.queue_url, *_presigned(at)]
     done = subprocess.run(["wrk", *options, *script], capture_output=True, text=True, check=False)
     for line in done.stdout.splitlines():
         if line.startswith("RESULT "):
             return msgspec.json.decode(line.removeprefix("RESULT "), type=Output)
     raise BadRun(f"{at.label}: wrk ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+
+
+def _presigned(at: Target) -> list[str]:
+    """For the load of signed requests: the body, and the headers that sign it."""
+    if at.load is not SIGNED:
+        return []
+    body = msgspec.json.encode({"QueueUrl": at.queue_url, "MessageBody": BODY})
+    headers = signed(at.server.credentials, at.server.endpoint, "SendMessage", body)
+    return [body.decode(), *(f"{name}: {value}" for name, value in headers.items())]
 
 
 def check(at: Target, output: Output, before: int, after: int) -> None:
@@ -169,7 +181,7 @@ def warm(at: Target, threads: int) -> None:
 
 
 def _depth(at: Target) -> int:
-    return count(at.server.endpoint, at.queue_url) if at.stores else 0
+    return count(at.server.endpoint, at.queue_url, at.server.credentials) if at.stores else 0
 
 
 def _top_up(at: Target, messages: int) -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 from bench.call import CallError, call
 from bench.error import BenchError
+from rockdove.wire.signature import Credentials
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -26,13 +27,14 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 class Server(msgspec.Struct, frozen=True):
-    """A running server; `folder` is where it keeps its data."""
+    """A running server; `folder` is where it keeps its data, `credentials` what it wants requests signed with."""
 
     name: str
     endpoint: str
     pid: int
     folder: Path
     pace: Pace
+    credentials: Credentials | None = None
 
 
 class Failed(BenchError):
@@ -71,6 +73,7 @@ def process(
     folder: Path,
     ready: Callable[[Path], str | None] = announced,
     pace: Pace | None = None,
+    credentials: Credentials | None = None,
 ) -> Iterator[Server]:
     """Runs a server until the block ends; its output goes to a log beside its data folder."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,7 +81,7 @@ def process(
     with log.open("wb") as output:
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:
-        yield Server(name, _await(child, log, ready), child.pid, folder, pace or Pace())
+        yield Server(name, _await(child, log, ready), child.pid, folder, pace or Pace(), credentials)
         if child.poll() is not None:
             raise Failed(f"{name} died under load with {child.returncode}:\n{_tail(log)}")
     finally:
@@ -114,8 +117,24 @@ def floor(folder: Path) -> contextlib.AbstractContextManager[Server]:
     return process("floor", [sys.executable, "-m", "bench.floor", "0"], folder / "floor")
 
 
-def rockdove(folder: Path) -> contextlib.AbstractContextManager[Server]:
+PROGRAM = str(Path(sys.executable).parent / "rockdove")
+
+
+def rockdove(
+    folder: Path, name: str = "rockdove", credentials: Credentials | None = None
+) -> contextlib.AbstractContextManager[Server]:
     """Ours as a user starts it: SQLite, fsync on."""
-    program = Path(sys.executable).parent / "rockdove"
-    data = folder / "rockdove"
-    return process("rockdove", [str(program), "serve", "--port", "0", "--data", str(data)], data)
+    data = folder / name
+    argv = [PROGRAM, "serve", "--port", "0", "--data", str(data)]
+    return process("rockdove", argv, data, credentials=credentials)
+
+
+def guarded(folder: Path) -> contextlib.AbstractContextManager[Server]:
+    """Ours with an account, so that every request must be signed."""
+    name = "rockdove-guarded"
+    argv = [PROGRAM, "account", "add", "bench", "--data", str(folder / name), "--json"]
+    made = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if made.returncode:
+        raise Failed(f"{argv!r} ended with {made.returncode}:\n{made.stderr}")
+    account = msgspec.json.decode(made.stdout, type=dict[str, str])
+    return rockdove(folder, name, Credentials(account["access_key"], account["secret_key"]))
