@@ -27,6 +27,7 @@ class _Root(LazyGroup):
         "receive": "rockdove.cli.receive:receive",
         "account": "rockdove.cli.account:app",
         "backup": "rockdove.cli.backup:backup",
+        "check": "rockdove.cli.check:check",
         "version": "rockdove.cli.version:version",
     }
 

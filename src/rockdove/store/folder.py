@@ -13,7 +13,11 @@ import apsw
 from rockdove.core.errors import DataFolderError, FolderFull
 
 DATABASE = "rockdove.db"
+# What SQLite writes first, beside the database, and copies back later.
+LOG = f"{DATABASE}-wal"
 LOCK = "lock"
+# Stands in the lock file after the holder's process id while there is a log.
+OPEN = "open"
 # What store/sql/schema.sql says.
 FORMAT = 2
 # "Rdov": tells our files from other people's.
@@ -43,10 +47,15 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock: int | None = None
+        self._ending = False
 
     @property
     def database(self) -> Path:
         return self.path / DATABASE
+
+    @property
+    def log(self) -> Path:
+        return self.path / LOG
 
     def take(self) -> None:
         new = [path for path in (self.path.absolute(), *self.path.absolute().parents) if not path.exists()]
@@ -62,14 +71,37 @@ class Folder:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(lock, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            holder = _said_by(lock).partition(" ")[0] or "unknown"
             os.close(lock)
             raise FolderInUse(self.path, holder) from None
-        # Who holds it is told on a full disk only if there happens to be room.
-        with contextlib.suppress(OSError):
-            os.ftruncate(lock, 0)
-            os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        if _said_by(lock).endswith(OPEN) and self.database.exists() and not self.log.exists():
+            os.close(lock)
+            raise DataFolderError(
+                f"{self.log} is missing: the service that used this folder was killed, and that file had what it wrote "
+                f"last; put it back, or, if it is lost, remove {self.path / LOCK} to go on with what is left"
+            )
         self._lock = lock
+        self._say(f"{os.getpid()}\n")
+
+    def _say(self, text: str) -> None:
+        """On a full disk, only if there happens to be room."""
+        assert self._lock is not None
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._lock, 0)
+            os.pwrite(self._lock, text.encode(), 0)
+
+    def mark(self) -> None:
+        """From now on until `unmark` there is a log beside the database, and without it the database is not whole."""
+        if self._lock is not None and not self._ending and self.log.exists():
+            self._say(f"{os.getpid()} {OPEN}\n")
+
+    def unmark(self) -> None:
+        """On disk before the log goes, lest it be missed after a power cut."""
+        self._ending = True
+        if self._lock is not None:
+            self._say(f"{os.getpid()}\n")
+            with contextlib.suppress(OSError):
+                os.fsync(self._lock)
 
     def release(self) -> None:
         if self._lock is not None:
@@ -79,9 +111,9 @@ class Folder:
     def connect(self) -> apsw.Connection:
         """Open the database, create it if it is new, and refuse what this program cannot read."""
         try:
-            # The log beside it gets the same mode.
-            os.close(os.open(self.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            db = apsw.Connection(str(self.database))
+            if not self.database.exists():
+                self._create()
+            db = apsw.Connection(str(self.database), flags=apsw.SQLITE_OPEN_READWRITE)
             db.set_busy_timeout(5000)
             self._prepare(db)
         except apsw.NotADBError:
@@ -97,10 +129,7 @@ class Folder:
         except apsw.FullError:
             raise self._full() from None
         except apsw.CorruptError as error:
-            raise DataFolderError(
-                f'{self.database} is damaged: {error}; "rockdove check --data {self.path}" tells more; '
-                "restore a backup into an empty folder and serve that"
-            ) from None
+            raise damaged(self.path, str(error)) from None
         except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError) as error:
             if not self._has_room():
                 raise self._full() from None
@@ -119,13 +148,12 @@ class Folder:
 
     def _prepare(self, db: apsw.Connection) -> None:
         version = db.pragma("user_version")
-        if version == 0:
-            if db.execute("SELECT count(*) FROM sqlite_schema").get:
-                raise DataFolderError(
-                    f"{self.database} holds other tables than Rockdove's; choose another folder with --data"
-                )
-            db.pragma("page_size", PAGE_BYTES)
-        elif db.pragma("application_id") != APPLICATION_ID or version > FORMAT:
+        if db.pragma("application_id") != APPLICATION_ID or version == 0:
+            raise DataFolderError(
+                f"{self.database} holds other tables than Rockdove's, or none; move it away, or choose another folder "
+                "with --data"
+            )
+        if version > FORMAT:
             raise DataFolderError(
                 f"{self.database} has format {version}, this Rockdove reads {FORMAT}; "
                 "use a newer Rockdove, or choose another folder with --data"
@@ -134,18 +162,28 @@ class Folder:
         db.pragma("synchronous", "full")
         db.pragma("cache_size", -CACHE_KIB)
         db.pragma("temp_store", "memory")
-        if version == 0:
-            self._create(db)
-        elif version < FORMAT:
+        if version < FORMAT:
             self._upgrade(db, version)
 
-    def _create(self, db: apsw.Connection) -> None:
-        schema = (files("rockdove.store") / "sql" / "schema.sql").read_text()
-        with db:
-            db.execute(schema)
-            db.execute("INSERT INTO meta VALUES ('secret', ?)", (secrets.token_bytes(32),))
-            db.pragma("application_id", APPLICATION_ID)
-            db.pragma("user_version", FORMAT)
+    def _create(self) -> None:
+        """Under another name first: a database that is there is whole, and an empty one is no new one."""
+        new = self.path / f"{DATABASE}.new"
+        for left in (new, self.path / f"{new.name}-journal"):
+            left.unlink(missing_ok=True)
+        # The log beside it gets the same mode.
+        os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        db = apsw.Connection(str(new))
+        try:
+            db.pragma("page_size", PAGE_BYTES)
+            db.pragma("synchronous", "full")
+            with db:
+                db.execute((files("rockdove.store") / "sql" / "schema.sql").read_text())
+                db.execute("INSERT INTO meta VALUES ('secret', ?)", (secrets.token_bytes(32),))
+                db.pragma("application_id", APPLICATION_ID)
+                db.pragma("user_version", FORMAT)
+        finally:
+            db.close()
+        os.rename(new, self.database)
         _sync_folder(self.path)
 
     def _upgrade(self, db: apsw.Connection, version: int) -> None:
@@ -154,6 +192,18 @@ class Folder:
             for step in range(version + 1, FORMAT + 1):
                 db.execute(_STEPS[step])
             db.pragma("user_version", FORMAT)
+
+
+def damaged(path: Path, what: str) -> DataFolderError:
+    """What to say of a damaged database, whoever finds it."""
+    return DataFolderError(
+        f'{path / DATABASE} is damaged: {" ".join(what.split())}; "rockdove check --data {path}" tells more; '
+        "restore a backup into an empty folder and serve that"
+    )
+
+
+def _said_by(lock: int) -> str:
+    return os.pread(lock, 64, 0).decode("ascii", "replace").strip()
 
 
 def _sync_folder(path: Path) -> None:

@@ -130,7 +130,7 @@ def failure(error: BaseException) -> StoreError:
         return error
     kind = StoreFull if is_full(error) else StoreError
     text = str(error) if isinstance(error, DataFolderError) else f"{type(error).__name__}: {error}"
-    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError | UnicodeDecodeError):
         text += '; the database is damaged: stop the service and run "rockdove check"'
     failed = kind(text)
     failed.__cause__ = error

@@ -18,8 +18,9 @@ from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
 from rockdove.store.base import Appended, Done, Draft, Effort, Physical, Snapshot
 from rockdove.store.fifo import FifoQueue
-from rockdove.store.folder import Folder
+from rockdove.store.folder import Folder, damaged
 from rockdove.store.grouped import WAITING_US
+from rockdove.store.inspection import inspect
 from rockdove.store.janitor import Janitor
 from rockdove.store.room import FULL, Room
 from rockdove.store.shelf import Change, Shelf
@@ -41,7 +42,7 @@ class SqliteStore:
         self.room = Room(folder, self._room_changed)
         # Why nothing can be sent at the moment; None: it can.
         self.full: str | None = None
-        self.writer = Writer(self._folder.connect, self.room, loop)
+        self.writer = Writer(self._connect_marked, self.room, loop)
         self.writer.on_failure = self._abandon
         self.writer.on_rest = self._weigh
         self._shelves: dict[int, StandardQueue | FifoQueue] = {}
@@ -59,7 +60,10 @@ class SqliteStore:
         try:
             db = self._connect()
             try:
+                inspect(self._folder, db)
                 snapshot = self._load(db)
+            except (apsw.CorruptError, apsw.SQLError, ValueError, TypeError) as error:
+                raise damaged(self._folder.path, str(error)) from None
             finally:
                 db.close()
         except BaseException:
@@ -79,6 +83,11 @@ class SqliteStore:
             self.full = FULL
             return self._folder.connect()
 
+    def _connect_marked(self) -> apsw.Connection:
+        db = self._folder.connect()
+        self._folder.mark()
+        return db
+
     def _room_changed(self, full: str | None) -> None:
         def change() -> None:
             self.full = full
@@ -88,6 +97,7 @@ class SqliteStore:
 
     def close(self) -> None:
         self._janitor.stop()
+        self._folder.unmark()
         self.writer.stop()
         self._folder.release()
 

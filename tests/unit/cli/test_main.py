@@ -24,6 +24,7 @@ COMMANDS = [
     ("receive",),
     *[("account", name) for name in ("add", "list", "password", "rotate", "disable", "enable", "remove")],
     ("backup",),
+    ("check",),
     ("version",),
 ]
 TALKING = [

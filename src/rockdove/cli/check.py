@@ -1,0 +1,83 @@
+"""``rockdove check``: tell what is wrong with a data folder."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rockdove.cli import option
+from rockdove.cli.failure import Code, Failure
+from rockdove.cli.figure import size
+from rockdove.cli.output import Output, Progress
+from rockdove.core.errors import DataFolderError
+from rockdove.store.backup import NothingThere
+from rockdove.store.check import Report
+from rockdove.store.check import check as look_over
+from rockdove.store.folder import FolderInUse
+
+ADVICE = (
+    'Leave this folder as it is, and restore a backup into another one. Without a backup, "rockdove serve" does not '
+    "start on it; the page when-things-break of the documentation tells how to get out what can be read."
+)
+
+
+def check(
+    data: Annotated[
+        Path, typer.Option("--data", metavar="DIR", envvar="ROCKDOVE_DATA", help="The data folder to look at.")
+    ] = Path("data"),
+    config: option.Config = None,
+    as_json: option.Json = False,
+) -> None:
+    """Look a data folder over, and tell what is wrong with it.
+
+    No service may be using the folder; look at a backup instead ("rockdove backup"). Every page and every message is
+    read, and nothing is changed. Exit code 0: all is well; 1: something is damaged.
+
+    \b
+    Examples:
+      rockdove check
+      rockdove check --data /var/lib/rockdove --json
+    """
+    progress = Progress()
+    try:
+        report = look_over(data, lambda number: progress.show(f"{number:,} messages read"))
+    except NothingThere as error:
+        raise Failure(str(error), Code.NOT_FOUND) from None
+    except FolderInUse as error:
+        raise Failure(
+            f'{data} is in use by process {error.holder}; stop that, or check a copy made with "rockdove backup"',
+            Code.REFUSED,
+        ) from None
+    except DataFolderError as error:
+        raise Failure(str(error)) from None
+    finally:
+        progress.clear()
+    _tell(report, data, Output(as_json))
+    if not report.sound:
+        raise typer.Exit(Code.FAILED)
+
+
+def _tell(report: Report, data: Path, output: Output) -> None:
+    if output.as_json:
+        output.document(
+            {
+                "data": str(data.absolute()),
+                "sound": report.sound,
+                "format": report.format,
+                "bytes": report.bytes,
+                "queues": report.queues,
+                "messages": report.messages,
+                "readable": report.readable,
+                "problems": [{"where": problem.where, "what": problem.what} for problem in report.problems],
+                "advice": None if report.sound else ADVICE,
+            }
+        )
+        return
+    held = f"{size(report.bytes)}, {report.queues:,} queues, {report.messages:,} messages"
+    if report.sound:
+        output.line(f"sound: {held}")
+        return
+    output.line(f"damaged: {held}, of which {report.readable:,} can be read")
+    for problem in report.problems:
+        output.line(f"  {problem.where}: {problem.what}")
+    output.line(ADVICE)
