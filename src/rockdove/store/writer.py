@@ -85,6 +85,7 @@ class Writer:
         self._gathered = 0
         self._closed = False
         self.batch = Batch()
+        self._spent: Batch | None = None
         # How many batches have landed: who wants to know whether anything was written compares.
         self.commits = 0
         # Why the last batch failed; None: it has landed.
@@ -139,6 +140,8 @@ class Writer:
         batch, self.batch = self.batch, Batch()
         self._busy = True
         self._inbox.put(batch)
+        # To take the last batch apart costs time, which is free while the thread wakes up.
+        self._spent = None
 
     def aside(self, work: Callable[[apsw.Connection], None], done: Callable[[], None]) -> None:
         """Run maintenance in the writer's thread between two batches, outside a transaction. It may fail."""
@@ -146,6 +149,7 @@ class Writer:
 
     def _land(self, batch: Batch) -> None:
         self._busy = False
+        self._spent = batch
         self.commits += 1
         if not self.commits % REST_EVERY:
             self.on_rest()
@@ -186,6 +190,8 @@ class Writer:
                 session.after_commit()
             else:
                 self._maintain(session, *work)
+            # Nothing is held while waiting: whoever else has it lets it go last.
+            work = None
         session.close()
 
     def _write(self, session: Session, batch: Batch) -> None:
