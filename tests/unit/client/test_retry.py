@@ -24,6 +24,10 @@ ONCE = {
     "RemovePermission",
     "StartMessageMoveTask",
     "CancelMessageMoveTask",
+    "AddAccount",
+    "RotateAccountKey",
+    "FinishAccountRotation",
+    "RemoveAccount",
 }
 
 
