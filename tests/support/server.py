@@ -13,7 +13,7 @@ from tests.support.process import Process
 COMMAND: Sequence[str] = (str(Path(sys.executable).with_name("rockdove")),)
 STORES = ("sqlite", "memory")
 
-_READY = re.compile(r"^ready (http://(.+):(\d+))$", re.MULTILINE)
+_READY = re.compile(r"^ready (https?://(.+):(\d+))$", re.MULTILINE)
 _START_TIMEOUT_S = 20
 
 

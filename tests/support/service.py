@@ -38,7 +38,8 @@ class RunningService:
 
     @property
     def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        scheme = "https" if self._settings.get("tls_cert") else "http"
+        return f"{scheme}://127.0.0.1:{self.port}"
 
     @property
     def service(self) -> Service:

@@ -44,13 +44,13 @@ def announce(service: Service, output: Output) -> None:
     if names is not None:
         own = str(settings.tls_cert.absolute()) if settings.tls_cert and names.self_signed else None
         verify = _AUTHORITY if own is None else _OWN.format(path=own)
-    endpoint = url_of(_known_host(settings.host, names), port, scheme)
+    endpoint = url_of(known_host(settings.host, names), port, scheme)
     key, secret = ("YOUR ACCESS KEY", "YOUR SECRET KEY") if service.accounts.exist else ("any", "any")
     output.line(_SNIPPET.format(url=endpoint, region=settings.region, verify=verify, key=key, secret=secret))
     output.line(f"ready {url}")
 
 
-def _known_host(host: str, names: Names | None) -> str:
+def known_host(host: str, names: Names | None) -> str:
     """The address to connect to: a client believes the certificate only under a name that is in it."""
     if names is None or host in names.hosts:
         return host

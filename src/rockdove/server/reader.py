@@ -129,7 +129,7 @@ class Reader(asyncio.Protocol):
             self._begin_to_wait()
         self._unfinished_bytes += number
         if self._headers_to_come:
-            if self._unfinished_bytes > self._limits.max_header_bytes:
+            if self._unfinished_bytes >= self._limits.max_header_bytes:
                 self._refuse(
                     431, b"The request's headers are too large: at most %d bytes." % self._limits.max_header_bytes
                 )

@@ -1,19 +1,30 @@
 """``rockdove serve``: what it prints, and what it says when it cannot."""
 
 import os
+import re
+import signal
+import socket
 import subprocess
 import sys
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import apsw
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 
 from rockdove import __version__
-from rockdove.cli.announcement import url_of
+from rockdove.cli.announcement import known_host, url_of
 from rockdove.client import Client, Retry
+from rockdove.server.tls import Names
 from rockdove.store.folder import DATABASE, Folder
+from tests.support.certificate import Authority
 from tests.support.environment import isolated
 from tests.support.port import free_port
+from tests.support.process import Process
+from tests.support.raw import Web
 from tests.support.server import COMMAND, Server, ServerFactory
 from tests.unit.cli.outcome import Cli, buffered
 
@@ -138,3 +149,192 @@ def test_it_serves_on_when_nobody_reads_its_output(tmp_path: Path) -> None:
         child.terminate()
         _, err = child.communicate(timeout=10)
     assert (child.returncode, err) == (0, b"")
+
+
+# TLS.
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    made = Authority(tmp_path)
+    made.issue()
+    return made
+
+
+def tls(authority: Authority) -> list[str]:
+    return ["--port", "0", "--store", "memory", "--tls-cert", str(authority.cert), "--tls-key", str(authority.key)]
+
+
+def damaged(authority: Authority, damage: str) -> None:
+    now = datetime.now(UTC)
+    match damage:
+        case "no certificate":
+            authority.cert.unlink()
+        case "no key":
+            authority.key.unlink()
+        case "a folder":
+            authority.key.unlink()
+            authority.key.mkdir()
+        case "another key":
+            key = authority.key.read_bytes()
+            authority.issue()
+            authority.key.write_bytes(key)
+        case "expired":
+            authority.issue(not_before=now - timedelta(days=2), not_after=now - timedelta(days=1))
+        case "not yet":
+            authority.issue(not_before=now + timedelta(days=1))
+        case "encrypted":
+            key = serialization.load_pem_private_key(authority.key.read_bytes(), None)
+            secret = serialization.BestAvailableEncryption(b"secret")
+            form = serialization.PrivateFormat.PKCS8
+            authority.key.write_bytes(key.private_bytes(serialization.Encoding.PEM, form, secret))
+        case "no PEM":
+            authority.cert.write_text("nonsense")
+        case _:
+            authority.key.write_text("nonsense")
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ("no certificate", r"the TLS certificate \S+cert.pem does not exist"),
+        ("no key", r"the TLS key \S+key.pem does not exist"),
+        ("a folder", r"cannot read the TLS key \S+key.pem: Is a directory"),
+        ("another key", r"the TLS key \S+key.pem is not the key of the certificate \S+cert.pem"),
+        ("expired", r"the TLS certificate \S+cert.pem expired on \d{4}-\d\d-\d\d \d\d:\d\d UTC; get a new one"),
+        ("not yet", r"the TLS certificate \S+cert.pem is not valid before .*; is the clock right\?"),
+        ("encrypted", r"the TLS key \S+key.pem is encrypted, .* openssl pkey -in \S+key.pem -out NEW"),
+        ("no PEM", r"the TLS certificate \S+cert.pem is not a certificate in PEM form"),
+        ("no PEM key", r"the TLS key \S+key.pem is not a private key in PEM form, or not one that TLS can use"),
+    ],
+)
+def test_a_certificate_that_cannot_be_used(cli: Cli, authority: Authority, damage: str, told: str) -> None:
+    damaged(authority, damage)
+    outcome = cli("serve", *tls(authority))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert re.fullmatch(f"rockdove: {told}\n", outcome.err), outcome.err
+
+
+@pytest.mark.parametrize("flag", ["--tls-cert", "--tls-key"])
+def test_one_half_of_tls(cli: Cli, authority: Authority, flag: str) -> None:
+    outcome = cli("serve", flag, str(authority.cert))
+    assert (outcome.code, outcome.err) == (
+        2,
+        "rockdove: TLS needs both a certificate and its key: --tls-cert FILE --tls-key FILE\n",
+    )
+
+
+@pytest.mark.parametrize("names", [(), ("queues.example.com", "localhost")])
+def test_with_tls_it_says_https_and_how_to_use_it(
+    server: ServerFactory, authority: Authority, names: tuple[str, ...]
+) -> None:
+    authority.issue(*names)
+    own = server(*tls(authority)[4:], store="memory")
+    assert own.process.out.read_text().splitlines()[-1] == f"ready https://127.0.0.1:{own.port}"
+    pasted = subprocess.run(
+        [sys.executable, "-c", snippet(own)],
+        capture_output=True,
+        cwd=authority.ca.parent,
+        env=isolated(),
+        text=True,
+        timeout=60,
+    )
+    assert (pasted.stdout, pasted.stderr) == ("Hello, world!\n", "")
+    assert own.stop() == 0
+
+
+def test_the_snippet_for_a_certificate_that_signs_itself() -> None:
+    names = Names(["queues.example.com"], self_signed=True)
+    assert known_host("127.0.0.1", names) == "queues.example.com"
+    assert known_host("127.0.0.1", None) == "127.0.0.1"
+    assert known_host("127.0.0.1", Names(["*.example.com"], self_signed=True)) == "127.0.0.1"
+    assert known_host("::1", Names(["localhost"], self_signed=True)) == "localhost"
+
+
+def test_a_hangup_reads_the_certificate_anew(server: ServerFactory, authority: Authority) -> None:
+    own = server(*tls(authority)[4:], "--log-level", "info", store="memory")
+
+    def serial() -> int:
+        context = authority.client()
+        with (
+            socket.create_connection(("127.0.0.1", own.port), timeout=10) as plain,
+            context.wrap_socket(plain, server_hostname="127.0.0.1") as secure,
+        ):
+            found = secure.getpeercert(binary_form=True)
+            assert found is not None
+            return x509.load_der_x509_certificate(found).serial_number
+
+    def hang_up(said: str) -> None:
+        os.kill(own.process.pid, signal.SIGHUP)
+        own.process.wait_for(lambda: said in own.process.err.read_text(), said, 10)
+
+    with Client(own.endpoint, tls=authority.client()) as client:
+        url = client.create_queue("q")
+        second = authority.issue().serial_number
+        assert serial() != second
+        hang_up("reloaded the TLS certificate")
+        assert serial() == second
+        authority.key.write_text("nonsense")
+        hang_up("still using the old TLS certificate: the TLS key")
+        assert serial() == second
+        client.send(url, "still here")
+    assert own.stop() == 0
+
+
+def test_a_hangup_without_tls_is_no_reason_to_stop(server: ServerFactory) -> None:
+    own = server("--log-level", "info", store="memory")
+    os.kill(own.process.pid, signal.SIGHUP)
+    own.process.wait_for(lambda: "nothing to reload" in own.process.err.read_text(), "line in the log", 10)
+    assert own.stop() == 0
+
+
+# Origins and limits.
+
+
+@pytest.mark.parametrize("origin", ["nonsense", "null", "https://a.example/path"])
+def test_what_is_no_origin(cli: Cli, origin: str) -> None:
+    outcome = cli("serve", "--cors-origin", origin)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("rockdove: --cors-origin: ")
+
+
+def test_all_origins_without_accounts_are_refused(cli: Cli) -> None:
+    outcome = cli("serve", "--port", "0", "--store", "memory", "--cors-origin", "*")
+    assert (outcome.code, outcome.out) == (5, "")
+    assert "without accounts" in outcome.err
+
+
+def test_origins_and_limits_from_everywhere(tmp_path: Path) -> None:
+    (tmp_path / "rockdove.toml").write_text(
+        'cors_origin = ["https://file.example"]\nmax_header_bytes = 1500\nheader_timeout_s = 7\nidle_timeout_s = 7.5\n'
+    )
+    environment = {**isolated(), "ROCKDOVE_CORS_ORIGIN": "https://a.example https://b.example"}
+    command = [*COMMAND, "serve", "--store", "memory", "--port", "0", "--max-body-bytes", "2000", "--json"]
+    for source in (environment, isolated()):
+        with Process(command, tmp_path, "serve", environment=source) as process:
+            process.wait_for(lambda: process.out.read_text().endswith("\n"), "ready line", 20)
+            port = int(re.findall(r":(\d+)", process.out.read_text())[0])
+            allowed = ["https://a.example", "https://b.example"] if source is environment else ["https://file.example"]
+            for origin in ("https://a.example", "https://b.example", "https://file.example"):
+                with closing(Web(port)) as web:
+                    assert web.get("/health", {"Origin": origin}).status == (200 if origin in allowed else 403)
+            with closing(Web(port)) as web:
+                assert web.call("ListQueues", b" " * 2001).status == 413
+            with closing(Web(port)) as web:
+                assert web.get("/health", {"X-Long": "x" * 1600}).status == 431
+            assert process.stop() == 0
+
+
+def test_a_limit_out_of_range(cli: Cli) -> None:
+    outcome = cli("serve", "--max-connections", "0")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "--max-connections" in outcome.err
+
+
+def test_fewer_files_than_connections(tmp_path: Path) -> None:
+    command = ["bash", "-c", 'ulimit -n 300 && exec "$@"', "-", *COMMAND, "serve", "--store", "memory", "--port", "0"]
+    with Process(command, tmp_path, "serve") as process:
+        process.wait_for(lambda: "ready " in process.out.read_text(), "ready line", 20)
+        told = "the limit of 300 open files leaves room for 100 connections, not 10000"
+        assert told in process.err.read_text()
+        assert process.stop() == 0

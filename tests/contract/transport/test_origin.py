@@ -1,0 +1,133 @@
+"""Web pages: those of another origin are refused, unless the service was told to let them in."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from rockdove.server.origin import OriginError, check
+from tests.contract.transport.conftest import Start
+from tests.support.raw import Web
+from tests.support.service import RunningService
+
+APP = "https://app.example.com"
+OTHER = "http://localhost:5173"
+
+
+@pytest.fixture
+def service(start: Start) -> RunningService:
+    return start(cors_origin=(APP, OTHER))
+
+
+@pytest.fixture
+def web(service: RunningService) -> Iterator[Web]:
+    made = Web(service.port)
+    yield made
+    made.close()
+
+
+def cross_site(origin: str) -> dict[str, str]:
+    """What a browser adds for a page of another site."""
+    return {"Origin": origin, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}
+
+
+@pytest.mark.parametrize("origin", [APP, OTHER])
+def test_a_page_that_is_allowed_sees_its_answers(web: Web, origin: str) -> None:
+    for reply in (
+        web.call("CreateQueue", {"QueueName": "q"}, cross_site(origin)),
+        web.call("GetQueueUrl", {"QueueName": "missing"}, cross_site(origin)),
+        web.get("/", cross_site(origin), Action="ListQueues"),
+        web.get("/health", cross_site(origin)),
+        web.call("ListQueues", b"x", cross_site(origin) | {"Content-Encoding": "gzip"}),
+    ):
+        assert reply.status in (200, 400, 415)
+        assert reply.headers["access-control-allow-origin"] == origin
+        assert "x-amzn-RequestId" in reply.headers["access-control-expose-headers"]
+        assert reply.headers["vary"] == "Origin"
+
+
+def test_the_next_request_on_the_connection_is_not_the_page_s(web: Web) -> None:
+    assert "access-control-allow-origin" in web.call("ListQueues", {}, cross_site(APP)).headers
+    assert "access-control-allow-origin" not in web.call("ListQueues", {}).headers
+    assert "access-control-allow-origin" not in web.get("/health").headers
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        cross_site("https://elsewhere.example"),
+        cross_site("null"),
+        cross_site("http://app.example.com"),
+        cross_site("https://app.example.com:8443"),
+        cross_site("https://app.example.com.elsewhere.example"),
+        cross_site("https://elsewhere.example/https://app.example.com"),
+        {"Origin": ""},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+    ids=str,
+)
+def test_other_pages_are_refused(web: Web, headers: dict[str, str]) -> None:
+    before = web.call("ListQueues", {}).json
+    for reply in (
+        web.call("CreateQueue", {"QueueName": "evil"}, headers),
+        web.get("/", headers, Action="CreateQueue", QueueName="evil"),
+        web.request("OPTIONS", "/", headers=headers | {"Access-Control-Request-Method": "POST"}),
+        web.request("GET", "/health", headers=headers),
+    ):
+        assert reply.status == 403
+        assert "access-control-allow-origin" not in reply.headers
+    assert web.call("ListQueues", {}).json == before
+
+
+def test_the_question_before_the_request(web: Web) -> None:
+    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,x-amz-target"}
+    reply = web.request("OPTIONS", "/000000000000/q", headers=cross_site(APP) | asked)
+    assert (reply.status, reply.body) == (200, b"")
+    assert reply.headers["access-control-allow-origin"] == APP
+    assert reply.headers["access-control-allow-methods"] == "GET, POST"
+    assert reply.headers["access-control-allow-headers"] == "authorization,x-amz-target"
+    assert int(reply.headers["access-control-max-age"]) > 0
+    assert "access-control-allow-private-network" not in reply.headers
+    assert web.call("ListQueues", {}, cross_site(APP)).status == 200
+
+
+def test_a_page_from_the_internet_that_asks_for_a_private_network(web: Web) -> None:
+    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Private-Network": "true"}
+    reply = web.request("OPTIONS", "/", headers=cross_site(APP) | asked)
+    assert reply.headers["access-control-allow-private-network"] == "true"
+
+
+def test_options_that_is_no_question(web: Web) -> None:
+    assert web.request("OPTIONS", "/", headers={"Origin": APP}).status == 405
+    assert web.request("OPTIONS", "/").status == 405
+
+
+def test_everybody_needs_accounts(start: Start) -> None:
+    with pytest.raises(OriginError, match="without accounts"):
+        start(cors_origin=("*",))
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("https://app.example.com", "https://app.example.com"),
+        ("HTTPS://App.Example.com", "https://app.example.com"),
+        ("https://app.example.com:443", "https://app.example.com"),
+        ("http://app.example.com:80", "http://app.example.com"),
+        ("http://app.example.com:443", "http://app.example.com:443"),
+        ("http://localhost:5173", "http://localhost:5173"),
+        ("http://[::1]:80", "http://[::1]"),
+        ("*", "*"),
+    ],
+)
+def test_origins_as_browsers_write_them(given: str, meant: str) -> None:
+    assert check(given) == meant
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["", "null", "app.example.com", "https://app.example.com/", "https://a b", "https://*.example.com", "ftp://a"],
+)
+def test_what_is_no_origin(given: str) -> None:
+    with pytest.raises(OriginError):
+        check(given)
