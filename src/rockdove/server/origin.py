@@ -9,6 +9,8 @@ from rockdove.core.errors import AccessDenied, RockdoveError
 ANY = "*"
 
 _ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
+# Names of a service that nobody else can let point to it: addresses, and the machine itself.
+_LOCAL = re.compile(rb"(\[[0-9a-f:.]+\]|[0-9.]+|([a-z0-9-]+\.)*localhost)(:[0-9]{1,5})?")
 # Seconds for which a browser may remember what it was told.
 _MAX_AGE_S = 600
 # What scripts may see of an answer; SDKs look for all of them.
@@ -52,10 +54,17 @@ class Origins:
                 origin,
                 _EXPOSED,
             )
+        site = headers.get(b"sec-fetch-site", b"none")
         foreign = origin is not None and origin.partition(b"://")[2].lower() != host.lower()
-        if foreign or headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
+        if foreign or site not in (b"none", b"same-origin"):
             raise AccessDenied(
                 "Requests from web pages of another origin are refused; --cors-origin can allow an origin."
+            )
+        if (origin is not None or site == b"same-origin") and not _LOCAL.fullmatch(host.lower()):
+            # Whoever owns a name can let it point here, and his page then is of the same origin.
+            raise AccessDenied(
+                "Requests from web pages are refused where the service is called by a name, unless --cors-origin "
+                "allows the page's origin."
             )
         return b""
 

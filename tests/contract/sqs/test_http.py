@@ -424,6 +424,20 @@ def test_a_page_of_its_own_is_not(service: RunningService) -> None:
     assert urllib.request.urlopen(request, timeout=10).status == 200
 
 
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "http://rebound.example:9324"}, {"Sec-Fetch-Site": "same-origin"}], ids=["post", "get"]
+)
+def test_a_page_under_a_name_that_was_made_to_point_here_is_refused(
+    service: RunningService, headers: dict[str, str]
+) -> None:
+    headers = {"Host": "rebound.example:9324", **headers}
+    request = urllib.request.Request(f"{service.endpoint}/?Action=ListQueues", headers=headers)
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(request, timeout=10)
+    assert caught.value.code == 403
+    assert b"--cors-origin" in caught.value.read()
+
+
 def test_who_says_that_it_sends_no_more_still_gets_its_answer(service: RunningService) -> None:
     host, port = service.endpoint.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as client:

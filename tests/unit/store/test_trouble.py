@@ -66,7 +66,7 @@ def test_counts_are_right_when_a_claim_fails_while_its_message_is_being_deleted(
         sent_on.wait(10)
         raise apsw.IOError("disk I/O error")
 
-    async def scenario() -> list[Any]:
+    async def scenario() -> tuple[Any, ...]:
         assert isinstance(bench.store, SqliteStore)
         writer = bench.store.writer
         batch = writer.batch
