@@ -79,7 +79,7 @@ class Gate:
         self._tasks = tasks
         self._clock = clock
         self._trust_proxy = trust_proxy
-        self._verifier = Verifier(accounts.by_key, clock)
+        self._verify = Verifier(accounts.by_key, clock).verify
         self._failures = Failures(monotonic)
         self._rules = {name: (_PERMISSIONS.get(name, name), self._rule(each)) for name, each in OPERATIONS.items()}
 
@@ -91,8 +91,9 @@ class Gate:
         Every signature is looked at, also from an address with many bad ones: a good one is never refused.
         """
         hosts = forwarded_hosts(lower(headers)) if self._trust_proxy else ()
+        target = url if url[:1] == b"/" else origin_form(url)
         try:
-            return self._verifier.verify(method, origin_form(url), headers, body, hosts).id
+            return self._verify(method, target, headers, body, hosts).id
         except (InvalidClientTokenId, SignatureDoesNotMatch):
             if self._failures.add(self._address(guest)):
                 raise

@@ -1,9 +1,11 @@
 """Verification of signatures, AWS's version 4: in the Authorization header and in presigned URLs. No sockets."""
 
-import hashlib
-import hmac
+from binascii import b2a_hex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from hashlib import sha256 as _sha256
+from hmac import compare_digest
+from operator import itemgetter
 from typing import TypeVar
 
 from msgspec import Struct
@@ -16,6 +18,7 @@ from rockdove.wire.signature import ALGORITHM, canonical, canonical_path, sha256
 
 # How far a client's clock may be off, either way.
 SKEW_S = 15 * 60
+_SKEW_US = SKEW_S * SECOND_US
 # Signing keys, and the beginnings of Authorization headers, remembered at most.
 MOST_KEYS = 4_096
 # Ways in which one client orders its headers.
@@ -38,21 +41,21 @@ class _Signer:
 
     def __init__(self, key: bytes) -> None:
         padded = key.ljust(_BLOCK_BYTES, b"\0")
-        self._inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in padded))
-        self._outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in padded))
+        self.inner = _sha256(bytes(byte ^ 0x36 for byte in padded))
+        self.outer = _sha256(bytes(byte ^ 0x5C for byte in padded))
 
     def sign(self, text: bytes) -> bytes:
         """In hexadecimal digits."""
-        inner, outer = self._inner.copy(), self._outer.copy()
+        inner, outer = self.inner.copy(), self.outer.copy()
         inner.update(text)
         outer.update(inner.digest())
-        return outer.hexdigest().encode()
+        return b2a_hex(outer.digest())
 
 
 class _Layout(Struct, frozen=True):
     """Where the signed headers of a request stand: the names as the client spells them, and what is around them."""
 
-    names: tuple[bytes, ...]
+    pick: Callable[[Headers], tuple[bytes, ...]]
     date: bytes
     body_sha256: bytes | None
     text: bytes
@@ -64,7 +67,7 @@ class _Habit:
     def __init__(self, claim: Claim, secret: str, signer: _Signer) -> None:
         self.access_key = claim.access_key
         self.secret = secret
-        self.signer = signer
+        self.inner, self.outer = signer.inner, signer.outer
         self.day = claim.scope[:8].encode()
         self.scope = f"\n{claim.scope}\n".encode()
         self.layouts: dict[tuple[bytes, ...], _Layout] = {}
@@ -79,7 +82,7 @@ class Verifier:
 
     def __init__(self, by_key: ByKey, clock: Clock) -> None:
         self._by_key = by_key
-        self._clock = clock
+        self._now_us = clock.now_us
         self._habits: dict[bytes, _Habit] = {}
         # By access key and scope; the secret is there to see that it is still the same.
         self._signers: dict[tuple[str, str], tuple[str, _Signer]] = {}
@@ -90,38 +93,31 @@ class Verifier:
     ) -> Account:
         """``target`` is path and query; ``hosts`` are names of this service, besides ``Host``, that may be signed."""
         authorization = headers.get(b"Authorization") or headers.get(b"authorization")
-        if authorization is not None:
-            habit = self._habits.get(authorization[:-_DIGITS])
-            if habit is not None:
-                account = self._verify_quickly(habit, authorization, method, target, headers, body)
-                if account is not None:
-                    return account
-        return self._verify_fully(authorization, method, target, headers, body, hosts)
-
-    # The second and further requests.
-
-    def _verify_quickly(
-        self, habit: _Habit, authorization: bytes, method: bytes, target: bytes, headers: Headers, body: bytes
-    ) -> Account | None:
-        """None: not this way."""
-        found = self._by_key(habit.access_key)
-        layout = habit.layouts.get(tuple(headers))
-        if found is None or layout is None or found[1] != habit.secret or (target != b"/" and b"?" in target):
-            return None
+        habit = None if authorization is None else self._habits.get(authorization[:-_DIGITS])
+        layout = None if habit is None else habit.layouts.get(tuple(headers))
+        if authorization is None or habit is None or layout is None or b"?" in target:
+            return self._verify_fully(authorization, method, target, headers, body, hosts)
+        # The second and further requests of a client. No calls but of what is written in C, as far as can be.
         time = headers[layout.date]
-        if not self._is_recent(time) or time[:8] != habit.day:
-            return None
-        path = b"/\n" if target == b"/" else canonical_path(target) + b"\n"
-        body_sha256 = sha256(body)
-        if layout.body_sha256 is not None and headers[layout.body_sha256] != body_sha256:
-            return None
-        request = layout.text % (method, path, *[headers[name] for name in layout.names], body_sha256)
-        signature = habit.signer.sign(_LINE + time + habit.scope + sha256(request))
-        return found[0] if hmac.compare_digest(signature, authorization[-_DIGITS:]) else None
-
-    def _is_recent(self, time: bytes) -> bool:
-        seconds = self._times.get(time)
-        return seconds is not None and -SKEW_S <= seconds - self._clock.now_us() // SECOND_US <= SKEW_S
+        time_us = self._times.get(time)
+        found = self._by_key(habit.access_key)
+        body_sha256 = b2a_hex(_sha256(body).digest())
+        if (
+            time_us is not None
+            and -_SKEW_US <= time_us - self._now_us() <= _SKEW_US
+            and time[:8] == habit.day
+            and found is not None
+            and found[1] == habit.secret
+            and (layout.body_sha256 is None or headers[layout.body_sha256] == body_sha256)
+        ):
+            path = b"/" if target == b"/" else canonical_path(target)
+            request = layout.text % (method, path, *layout.pick(headers), body_sha256)
+            inner, outer = habit.inner.copy(), habit.outer.copy()
+            inner.update(b"%b%b%b%b" % (_LINE, time, habit.scope, b2a_hex(_sha256(request).digest())))
+            outer.update(inner.digest())
+            if compare_digest(b2a_hex(outer.digest()), authorization[-_DIGITS:]):
+                return found[0]
+        return self._verify_fully(authorization, method, target, headers, body, hosts)
 
     def _learn(self, authorization: bytes | None, claim: Claim, secret: str, signer: _Signer, headers: Headers) -> None:
         """Only what has verified is remembered: nobody without a key can fill the memory."""
@@ -135,7 +131,7 @@ class Verifier:
             habit = _Habit(claim, secret, signer)
             _put(self._habits, start, habit, MOST_KEYS)
         _put(habit.layouts, tuple(headers), layout, MOST_LAYOUTS)
-        _put(self._times, headers[layout.date], claim.seconds, MOST_TIMES)
+        _put(self._times, headers[layout.date], claim.seconds * SECOND_US, MOST_TIMES)
 
     # By the book.
 
@@ -169,7 +165,7 @@ class Verifier:
             for each in paths:
                 request = canonical(method, each, claim.names, values, body_sha256)
                 signature = signer.sign(text_to_sign(claim.time, claim.scope, request))
-                if hmac.compare_digest(signature, claim.signature):
+                if compare_digest(signature, claim.signature):
                     self._learn(authorization, claim, secret, signer, headers)
                     return account
         raise SignatureDoesNotMatch()
@@ -181,7 +177,7 @@ class Verifier:
         return _Signer(signing_key(secret, claim.scope))
 
     def _check_time(self, claim: Claim) -> None:
-        now = self._clock.now_us() // SECOND_US
+        now = self._now_us() // SECOND_US
         if claim.seconds > now + SKEW_S:
             raise SignatureDoesNotMatch(
                 f"Signature not yet current: {claim.time} is still later than {_text(now + SKEW_S)} "
@@ -221,8 +217,11 @@ def _layout(names: Sequence[bytes], headers: Headers) -> _Layout | None:
         return None
     lines = b"".join(name.replace(b"%", b"%%") + b":%b\n" for name in names)
     signed = b";".join(names).replace(b"%", b"%%")
-    text = b"%b\n%b\n" + lines + b"\n" + signed + b"\n%b"
-    return _Layout(tuple(spelled[name] for name in names), date, spelled.get(b"x-amz-content-sha256"), text)
+    # The second line is the path, the third the query, which is empty.
+    text = b"%b\n%b\n\n" + lines + b"\n" + signed + b"\n%b"
+    # There are at least two, Host and the date, so that it gives a tuple.
+    pick = itemgetter(*(spelled[name] for name in names))
+    return _Layout(pick, date, spelled.get(b"x-amz-content-sha256"), text)
 
 
 def _put(known: dict[K, V], key: K, value: V, most: int) -> None:
