@@ -11,8 +11,10 @@ from typer.main import get_command
 from rockdove.cli import setting
 from rockdove.cli.failure import Code
 from rockdove.cli.main import app
-from rockdove.core import attribute, errors, limits
+from rockdove.core import attribute, errors, limits, policy
+from rockdove.core.condition import KEYS, OPERATORS
 from rockdove.core.errors import Fault, InvalidAttributeValue
+from rockdove.core.permission import GRANTABLE, REPAIRS
 from rockdove.wire.member import Listing, Mapping, Shape, Structure, structure
 from rockdove.wire.operation import OPERATIONS, Operation
 from tests.docs.page import page
@@ -21,6 +23,7 @@ OPERATIONS_PAGE = page("docs/reference/operations.md")
 ATTRIBUTES = page("docs/reference/queue-attributes.md")
 LIMITS = page("docs/reference/limits.md")
 ERRORS = page("docs/reference/errors.md")
+POLICIES = page("docs/reference/policies.md")
 COMMANDS = page("docs/reference/command-line.md")
 SETTINGS = page("docs/reference/settings.md")
 
@@ -128,6 +131,21 @@ def test_every_error_is_there(fault: type[Fault]) -> None:
 def test_every_exit_code_is_there() -> None:
     written = [row[0] for row in rows(ERRORS.section("Exit codes of commands")) if row[0].isdigit()]
     assert written == [str(int(code)) for code in Code]
+
+
+# Policies.
+
+
+def test_every_condition_and_action_is_there() -> None:
+    named = set(re.findall(r"`([\w:]+)`", POLICIES.text))
+    assert set(OPERATORS) <= named
+    assert {name.lower() for name in named if name.startswith("aws:")} == set(KEYS)
+    decision = set(re.findall(r"`(\w+)`", POLICIES.section("The decision")))
+    assert decision >= GRANTABLE | REPAIRS
+    elements = {name for row in rows(POLICIES.section("Elements")) for name in re.findall(r"`(\w+)`", row[0])}
+    assert elements == policy._STATEMENT | {"Version", "Id"}
+    for bound in (policy.MAX_STATEMENTS, policy.MAX_POLICY_BYTES):
+        assert f"{bound:,}" in POLICIES.section("Elements")
 
 
 # Commands and settings.
