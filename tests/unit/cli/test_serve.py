@@ -176,9 +176,9 @@ def damaged(authority: Authority, damage: str) -> None:
             authority.key.unlink()
             authority.key.mkdir()
         case "another key":
-            key = authority.key.read_bytes()
+            old = authority.key.read_bytes()
             authority.issue()
-            authority.key.write_bytes(key)
+            authority.key.write_bytes(old)
         case "expired":
             authority.issue(not_before=now - timedelta(days=2), not_after=now - timedelta(days=1))
         case "not yet":
