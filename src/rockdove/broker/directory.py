@@ -94,7 +94,7 @@ class Directory:
 
     def check_rested(self, account: str, name: str, now_us: int) -> None:
         deleted_us = self._deleted.get((account, name))
-        if deleted_us is not None and now_us - deleted_us < self._cool_down_us:
+        if deleted_us is not None and self.rests(deleted_us, now_us):
             raise QueueDeletedRecently()
         self._deleted.pop((account, name), None)
 
@@ -106,8 +106,8 @@ class Directory:
             )
 
     def rests(self, since_us: int, now_us: int) -> bool:
-        """Whether 60 seconds have not passed yet (never with the cool-down switched off)."""
-        return now_us - since_us < self._cool_down_us
+        """Whether 60 seconds have not passed yet (never without the cool-down, or if the clock was set back)."""
+        return 0 <= now_us - since_us < self._cool_down_us
 
     def new_record(
         self, account: str, name: str, attributes: dict[str, str], tags: dict[str, str], now_us: int

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import contextlib
 import secrets
+from collections import Counter
 from functools import partial
 
 import msgspec
@@ -18,6 +19,7 @@ from rockdove.core.errors import (
     Fault,
     InvalidParameterValue,
     ResourceNotFound,
+    ServiceUnavailable,
 )
 from rockdove.core.message import Entry
 from rockdove.core.queue import MoveTask
@@ -178,7 +180,22 @@ class MoveTasks:
                 task.status = COMPLETED
         except Fault as fault:
             task.status, task.failure = FAILED, fault.message
-        await self._put(task)
+        # If the store fails, the task goes on after the next start.
+        with contextlib.suppress(ServiceUnavailable):
+            await self._put(task)
+            await self._forget_old()
+
+    async def _forget_old(self) -> None:
+        """Keep as many finished tasks of each source as are ever listed, and none of queues that are gone."""
+        listed: Counter[str] = Counter()
+        for task in sorted(self._tasks.values(), key=lambda task: -task.started_us):
+            if task.status in (RUNNING, CANCELLING):
+                continue
+            listed[task.source_arn] += 1
+            gone = self._directory.by_arn(task.source_arn) is None
+            if (gone or listed[task.source_arn] > limits.MAX_LISTED_MOVE_TASKS) and not self._closing:
+                self._tasks.pop(task.task_id, None)
+                await ask(partial(self._broker.store.drop_task, task.task_id))
 
     async def _move_all(self, task: MoveTask) -> None:
         chunk = min(CHUNK, task.max_per_second) if task.max_per_second else CHUNK
@@ -198,7 +215,8 @@ class MoveTasks:
                 await self._pause(task, number / task.max_per_second)
 
     async def _are_some_hidden(self, source: Queue) -> bool:
-        if self._clock.now_us() >= self._hidden_until_us:
+        # Not either if the clock was set back since: that could take hours.
+        if not 0 < self._hidden_until_us - self._clock.now_us() <= HIDDEN_US:
             return False
         counts: Counts = await ask(partial(self._broker.count, source))
         return counts.in_flight > 0

@@ -55,7 +55,8 @@ class Retention:
 
     def _is_due(self, queue: Queue) -> bool:
         now = self._clock.now_us()
-        if now - self._swept.get(queue, 0) < min(queue.settings.retention_us // SWEEPS, RAREST_S * SECOND_US):
+        # A queue that was swept in the future is due: the clock was set back.
+        if 0 <= now - self._swept.get(queue, 0) < min(queue.settings.retention_us // SWEEPS, RAREST_S * SECOND_US):
             return False
         self._swept[queue] = now
         return True

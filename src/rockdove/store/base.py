@@ -217,6 +217,9 @@ class Store(Protocol):
     def put_task(self, task: MoveTask, done: Done[None]) -> None:
         """Create or replace the record of a move task."""
 
+    def drop_task(self, task_id: str, done: Done[None]) -> None:
+        """Forget a move task."""
+
     def put_account(self, account: Account, done: Done[None]) -> None:
         """Create or replace the record of an account."""
 

@@ -30,7 +30,7 @@ LOOK_AHEAD = 64
 _COLUMNS = f"SELECT {statement.COLUMNS} FROM entry JOIN body USING (id) "
 _STANDING = _COLUMNS + "WHERE pq = ? AND grp = ? AND t < ?"
 _WAITING = _COLUMNS + "WHERE pq = ? AND grp = ? AND t >= ? ORDER BY t LIMIT ?"
-_SEEN = "SELECT id, message_id FROM seen WHERE queue = ? AND key = ? AND at_us > ?"
+_SEEN = "SELECT id, message_id FROM seen WHERE queue = ? AND key = ? AND at_us > ? AND at_us < ?"
 
 
 class FifoQueue(GroupedQueue):
@@ -65,8 +65,9 @@ class FifoQueue(GroupedQueue):
     def _seen(self, db: apsw.Connection, key: str | None, now_us: int) -> Appended | None:
         if key is None:
             return None
-        after_us = now_us - DEDUPLICATION_S * SECOND_US
-        for id, message_id in db.execute(_SEEN, (self.queue, key, after_us)):
+        # If the clock was set back since, nobody knows how long ago it was: better to store one twice than to lose it.
+        window_us = DEDUPLICATION_S * SECOND_US
+        for id, message_id in db.execute(_SEEN, (self.queue, key, now_us - window_us, now_us + window_us)):
             return Appended(id, message_id)
         return None
 

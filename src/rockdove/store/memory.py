@@ -178,6 +178,10 @@ class MemoryStore:
         self._tasks[task.task_id] = deepcopy(task)
         _tell_soon(done, None)
 
+    def drop_task(self, task_id: str, done: Done[None]) -> None:
+        self._tasks.pop(task_id, None)
+        _tell_soon(done, None)
+
     def put_account(self, account: Account, done: Done[None]) -> None:
         self._accounts[account.id] = deepcopy(account)
         _tell_soon(done, None)

@@ -20,7 +20,7 @@ class Recent(Generic[Seen]):
 
     def get(self, key: str, now_us: int) -> Seen | None:
         found = self._seen.get(key)
-        return found[1] if found is not None and now_us - found[0] < self._keep_us else None
+        return found[1] if found is not None and abs(now_us - found[0]) < self._keep_us else None
 
     def put(self, key: str, seen: Seen, now_us: int) -> None:
         self._forget(now_us)
@@ -30,6 +30,7 @@ class Recent(Generic[Seen]):
     def _forget(self, now_us: int) -> None:
         while self._seen:
             at_us, _ = next(iter(self._seen.values()))
-            if now_us - at_us < self._keep_us:
+            # Also what is of a time that has not come yet: the clock was set back.
+            if abs(now_us - at_us) < self._keep_us:
                 return
             self._seen.popitem(last=False)

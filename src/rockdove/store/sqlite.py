@@ -252,6 +252,12 @@ class SqliteStore:
         statement = f"INSERT OR REPLACE INTO {table} VALUES (?, ?)"
         self.writer.call(lambda db: db.execute(statement, (id, record)).close(), landed)
 
+    def drop_task(self, task_id: str, done: Done[None]) -> None:
+        def landed(result: StoreError | None) -> None:
+            done(result)
+
+        self.writer.call(lambda db: db.execute("DELETE FROM task WHERE id = ?", (task_id,)).close(), landed)
+
     def transfer(
         self,
         source: Physical,
@@ -322,6 +328,8 @@ class SqliteStore:
         now = self.clock.now_us()
         db.execute("DELETE FROM seen WHERE at_us <= ?", (now - DEDUPLICATION_S * SECOND_US,))
         db.execute("DELETE FROM attempt WHERE at_us <= ?", (now - RECEIVE_ATTEMPT_S * SECOND_US,))
+        # Of a time that has not come yet: the clock was set back.
+        db.execute("DELETE FROM seen WHERE at_us >= ?", (now + DEDUPLICATION_S * SECOND_US,))
         db.execute("DELETE FROM deleted WHERE deleted_us <= ?", (now - COOL_DOWN_S * SECOND_US,))
 
 
