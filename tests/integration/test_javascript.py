@@ -4,47 +4,64 @@ import json
 import shutil
 import subprocess
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.environment import isolated
-from tests.support.server import ServerFactory
+from tests.support.server import COMMAND, ServerFactory
 
 FOLDER = Path(__file__).with_name("javascript")
 EMPTY = {"ApproximateNumberOfMessages": "0", "ApproximateNumberOfMessagesNotVisible": "0"}
 _TIMEOUT_S = 120
 
 
-@pytest.fixture(scope="module")
-def endpoint(server: ServerFactory) -> str:
-    return server.shared().endpoint
+@dataclass(frozen=True)
+class Place:
+    """A server, and the environment of who may use it."""
+
+    endpoint: str
+    environment: dict[str, str]
+
+
+@pytest.fixture(scope="module", params=["any credentials", "an account's"])
+def place(server: ServerFactory, request: pytest.FixtureRequest) -> Place:
+    """With an account, so that what the SDK signs is checked; and without."""
+    if request.param == "any credentials":
+        return Place(server.shared().endpoint, isolated())
+    own = server()
+    command = [*COMMAND, "account", "add", "ann", "--endpoint", own.endpoint, "--json"]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=True, env=isolated())
+    key = json.loads(made.stdout)
+    keys = {"AWS_ACCESS_KEY_ID": key["access_key"], "AWS_SECRET_ACCESS_KEY": key["secret_key"]}
+    return Place(own.endpoint, isolated() | keys)
 
 
 @pytest.fixture(scope="module")
-def report(endpoint: str) -> dict[str, Any]:
+def report(place: Place) -> dict[str, Any]:
     """What tour.js saw."""
     node = shutil.which("node")
     assert node is not None, "no node: `make test-clients` installs it, or names the command"
     assert (FOLDER / "node_modules").is_dir(), "no npm packages: `make test-clients` installs them"
     done = subprocess.run(
-        [node, "tour.js", endpoint, f"js-{uuid.uuid4().hex[:12]}"],
+        [node, "tour.js", place.endpoint, f"js-{uuid.uuid4().hex[:12]}"],
         cwd=FOLDER,
         capture_output=True,
         text=True,
         timeout=_TIMEOUT_S,
         check=False,
-        env=isolated(),
+        env=place.environment,
     )
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return result
 
 
-def test_a_message_with_attributes_goes_there_and_back(report: dict[str, Any], endpoint: str) -> None:
+def test_a_message_with_attributes_goes_there_and_back(report: dict[str, Any], place: Place) -> None:
     seen = report["message"]
-    assert seen["url"].startswith(f"{endpoint}/000000000000/js-")
+    assert seen["url"].startswith(f"{place.endpoint}/000000000000/js-")
     assert seen["sentId"] == seen["receivedId"]
     assert seen["body"] == "grüße, 🕊"
     assert (seen["text"], seen["number"], seen["bytes"]) == ("v", "42", [0, 1, 254, 255])

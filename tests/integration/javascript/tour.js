@@ -23,7 +23,7 @@ const [endpoint, prefix] = process.argv.slice(2);
 const client = new SQSClient({
   endpoint,
   region: "us-east-1",
-  credentials: { accessKeyId: "test-key", secretAccessKey: "test-secret" },
+  credentials: { accessKeyId: process.env.AWS_ACCESS_KEY_ID, secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY },
   maxAttempts: 1,
 });
 const send = (command) => client.send(command);
