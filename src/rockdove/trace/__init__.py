@@ -1,0 +1,6 @@
+"""Traces: one event for each operation, recorded as Parquet."""
+
+from rockdove.trace.extra import MissingExtra
+from rockdove.trace.schema import CLIENT, COLUMNS, OPS, SERVER, SIDES, Event, schema
+
+__all__ = ["CLIENT", "COLUMNS", "OPS", "SERVER", "SIDES", "Event", "MissingExtra", "schema"]

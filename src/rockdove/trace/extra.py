@@ -1,0 +1,18 @@
+"""What reads and writes Parquet is an extra: looked for only when it is needed."""
+
+from typing import Any
+
+from rockdove.core.errors import RockdoveError
+
+
+class MissingExtra(RockdoveError):
+    """A package is not installed that only some users need; the message tells how to get it."""
+
+
+def pyarrow() -> Any:
+    """The package. Raises `MissingExtra`."""
+    try:
+        import pyarrow as package
+    except ImportError:
+        raise MissingExtra("traces need pyarrow; install it with: pip install 'rockdove[trace]'") from None
+    return package
