@@ -14,6 +14,8 @@ STAGES := lint test-quick $(if $(wildcard tests/faults/test_*.py),test-faults) t
 
 # More words for the program a verb starts: make serve ARGS="--port 9325", make test-quick ARGS="-k fifo -x"
 ARGS ?=
+# The same for the soak at the end of `make bench-long`: SOAK_ARGS="--seconds 60"
+SOAK_ARGS ?=
 
 .PHONY: help
 help: ## list the verbs
@@ -95,9 +97,10 @@ bench-peers: setup ## the same loads on ElasticMQ and moto
 	@$(BIN)/python -m bench.peers $(ARGS)
 
 .PHONY: bench-long
-bench-long: setup ## ten million messages in one queue: memory, receive cost, disk
+bench-long: setup ## ten million messages in one queue, then 200 clients for ten minutes
 	@scripts/need.sh wrk=wrk
 	@$(BIN)/python -m bench.depth $(ARGS)
+	@$(BIN)/python -m bench.soak $(SOAK_ARGS)
 
 .PHONY: clean
 clean: ## remove the environment, the npm packages and every cache; the data folder stays
