@@ -9,6 +9,7 @@ from rockdove.broker.accounts import Accounts
 from rockdove.broker.directory import Directory
 from rockdove.broker.movetask import MoveTasks
 from rockdove.broker.queue import Queue
+from rockdove.core.account import Account
 from rockdove.core.arn import parse_arn
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.condition import Context
@@ -102,16 +103,15 @@ class Gate:
             "seconds. Check the access key, the secret key and the clock, and try again in a minute."
         )
 
-    def is_administrator(self, guest: Guest) -> bool:
-        """Whether an administrator has signed the request; for pages that tell of all accounts' queues."""
+    def signer(self, guest: Guest) -> Account | None:
+        """Who has signed a request for a page; None: nobody, or not well."""
         if not self._accounts.exist or b"authorization" not in guest.headers:
-            return False
+            return None
         method, url, body = guest.asked
         try:
-            account = self._accounts.by_id(self.identify(guest, method, url, guest.headers, body))
+            return self._accounts.by_id(self.identify(guest, method, url, guest.headers, body))
         except Fault:
-            return False
-        return account is not None and account.admin
+            return None
 
     def _address(self, guest: Guest) -> str:
         return client_address(guest.headers, guest.peer, self._trust_proxy)

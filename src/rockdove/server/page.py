@@ -9,6 +9,9 @@ from typing import Protocol
 from msgspec import Struct
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
+from rockdove.core.account import Account
+from rockdove.server.series import only_of
+
 _TEXT = b"text/plain; charset=utf-8"
 # Headers that proxies add. Whoever sends them did not come from this machine himself, as far as can be known.
 _FORWARDED = frozenset(
@@ -45,7 +48,7 @@ class Visitor(Protocol):
 
 
 class Pages:
-    """Shows pages. Outside of loopback, all but the bare state is for those who have the token, and administrators."""
+    """Shows pages. Outside of loopback, all but the bare state is for those who have the token, and for accounts."""
 
     def __init__(
         self,
@@ -60,8 +63,8 @@ class Pages:
         self._defect = defect
         self._token = token
         self._behind_proxy = behind_proxy
-        # Whether a request is signed by an administrator; set where there may be accounts.
-        self.is_administrator: Callable[[Visitor], bool] = lambda visitor: False
+        # Who has signed a request; set where there may be accounts.
+        self.signer: Callable[[Visitor], Account | None] = lambda visitor: None
         self.stopping = False
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -83,36 +86,42 @@ class Pages:
         trouble = self._trouble()
         if trouble is None:
             return Page(200, b"ok\n")
-        if not self._may_look(visitor):
+        if not self._is_trusted(visitor) and self.signer(visitor) is None:
             return Page(503, b"the store takes no changes\n")
         return Page(503, f"the store takes no changes: {' '.join(trouble.split())}\n".encode())
 
     def _show_metrics(self, visitor: Visitor) -> None:
-        if not self._may_look(visitor):
+        trusted = self._is_trusted(visitor)
+        account = None if trusted else self.signer(visitor)
+        if account is None and not trusted:
             visitor.show(
                 Page(
                     401,
                     b"Metrics are shown to loopback addresses, to those who have the token of --metrics-token-file, "
-                    b"and to administrators who sign their request.\n",
+                    b"and to accounts that sign their request.\n",
                     extra=b"WWW-Authenticate: Bearer\r\n",
                 )
             )
             return
-        task = asyncio.get_running_loop().create_task(self._show_later(visitor))
+        task = asyncio.get_running_loop().create_task(self._show_later(visitor, account))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _show_later(self, visitor: Visitor) -> None:
+    async def _show_later(self, visitor: Visitor, account: Account | None) -> None:
+        """An account that is no administrator sees its own queues."""
         try:
-            page = Page(200, await self._metrics(), CONTENT_TYPE_PLAIN_0_0_4.encode())
+            text = await self._metrics()
+            if account is not None and not account.admin:
+                text = only_of(account.id, text)
+            page = Page(200, text, CONTENT_TYPE_PLAIN_0_0_4.encode())
         except Exception as error:
             self._defect(error)
             page = Page(500, b"The metrics could not be collected; the log says why.\n")
         visitor.show(page)
 
-    def _may_look(self, visitor: Visitor) -> bool:
+    def _is_trusted(self, visitor: Visitor) -> bool:
         headers = visitor.headers
-        return self._is_local(visitor.peer, headers) or self._has_token(headers) or self.is_administrator(visitor)
+        return self._is_local(visitor.peer, headers) or self._has_token(headers)
 
     def _is_local(self, peer: str, headers: dict[bytes, bytes]) -> bool:
         """Behind a proxy, every client seems to be local; and a proxy nobody told us of gives itself away."""

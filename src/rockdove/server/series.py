@@ -26,6 +26,20 @@ def events(queue: Queue) -> Counter[str]:
     return Counter({event: getattr(queue, name) for event, name in EVENTS.items()})
 
 
+def only_of(account: str, text: bytes) -> bytes:
+    """Of a page of metrics, the series of an account's queues, and what explains them."""
+    mine = f'queue="{account}/'.encode()
+    kept: list[bytes] = []
+    about: list[bytes] = []
+    for line in text.splitlines(keepends=True):
+        if line.startswith(b"#"):
+            about = [line] if line.startswith(b"# HELP") else [*about, line]
+        elif mine in line:
+            kept += [*about, line]
+            about = []
+    return b"".join(kept)
+
+
 class Places:
     """Gives queues their places; ``most`` have one of their own."""
 

@@ -160,7 +160,7 @@ class Service:
             lambda: self.store.trouble, self.metrics.text, self.defect, self.settings.metrics_token, self.trust_proxy
         )
         self.gate = Gate(self.accounts, directory, self.move_tasks, self.clock, self.trust_proxy)
-        self.pages.is_administrator = self.gate.is_administrator
+        self.pages.signer = self.gate.signer
 
     async def check_exposed(self) -> None:
         """Raises `ExposedError`: where others can reach the service, there must be accounts to keep them out."""

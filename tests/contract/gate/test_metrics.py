@@ -18,8 +18,19 @@ def test_an_administrator_may_read_them(guarded: RunningService, root: Tenant) -
     assert send(guarded, signed(root, page())).status == 200
 
 
-def test_others_may_not_because_they_tell_of_all_queues(guarded: RunningService, alice: Tenant) -> None:
-    assert send(guarded, signed(alice, page())).status == 401
+def test_an_account_sees_its_own_queues(
+    guarded: RunningService, root: Tenant, alice: Tenant, bob: Tenant, new_name: NewName
+) -> None:
+    name = new_name()
+    for tenant, number in ((root, 1), (alice, 2), (bob, 3)):
+        tenant.queue(name).send_all(*"abc"[:number])
+    text = send(guarded, signed(alice, page())).text
+    assert Scrape(text).messages(f"{alice.id}/{name}") == (2, 0, 0)
+    assert bob.id not in text
+    assert all(f'queue="{alice.id}/' in line for line in text.splitlines() if not line.startswith("#"))
+
+
+def test_who_does_not_sign_sees_nothing(guarded: RunningService) -> None:
     assert send(guarded, page()).status == 401
 
 

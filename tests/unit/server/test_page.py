@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from rockdove.core.account import Account
 from rockdove.server.page import Page, Pages, is_loopback
 
 TOKEN = "a-token-of-some-length"
@@ -94,10 +95,11 @@ def test_behind_a_trusted_proxy_nobody_is_local() -> None:
     )
 
 
-def test_an_administrator_may_look() -> None:
+def test_an_account_may_look() -> None:
     shown = pages(token=None)
-    shown.is_administrator = lambda visitor: visitor.peer == "192.0.2.1"
-    assert ask(shown, Visitor("192.0.2.1"), b"/metrics").status == 200
+    signer = Account(id="000000000000", name="root", created_us=0, admin=True)
+    shown.signer = lambda visitor: signer if visitor.peer == "192.0.2.1" else None
+    assert ask(shown, Visitor("192.0.2.1"), b"/metrics").body == b"the metrics"
     assert ask(shown, Visitor("192.0.2.2"), b"/metrics").status == 401
 
 
