@@ -14,7 +14,21 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "licences.md"
 
 # What may be part of a running service, under Rockdove's own licence (Apache-2.0).
-PERMISSIVE = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSD", "ISC", "MIT", "MIT-0", "PSF-2.0", "any OSI licence"}
+PERMISSIVE = {
+    "0BSD",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSD",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "PSF-2.0",
+    "Zlib",
+    "any OSI licence",
+}
 # What may be used beside it, in files that stay as they are and are not handed on with it.
 BESIDE = {*PERMISSIVE, "CNRI-Python", "MPL-2.0", "public domain"}
 
@@ -47,8 +61,8 @@ HEAD = """\
 
 Rockdove is under the Apache License 2.0. These are the packages it is used and tested with, at the versions that
 `constraints.txt` pins, with the licences that their metadata names. *Serving* is what `make serve` installs. The rest
-is for tests, benchmarks and builds, and no part of the service. `make licences` writes this page, and a test compares
-it with what is installed.
+is for extras, tests, benchmarks and builds, and no part of the service. `make licences` writes this page, and a test
+compares it with what is installed.
 
 | package | version | licence | used for |
 |---|---|---|---|
