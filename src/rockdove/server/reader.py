@@ -143,7 +143,7 @@ class Reader(asyncio.Protocol):
                 return
             self._give_leave(headers)
         self._hold()
-        if self._busy or self._congested:
+        if self._busy or self._congested or self._ahead:
             self._pause()
 
     def _give_leave(self, headers: dict[bytes, bytes]) -> None:
@@ -260,7 +260,7 @@ class Reader(asyncio.Protocol):
         if keep_alive and self._parser.get_http_version() == "1.0":
             # Such a client would have to be told; to hang up is what it can surely understand.
             keep_alive = False
-        if not (self._busy or self._congested):
+        if not (self._busy or self._congested or self._ahead):
             self._serve(method, url, headers, body, keep_alive)
         else:
             self._put_aside(method, url, headers.copy(), body, keep_alive)

@@ -1,5 +1,7 @@
 """Requests that are too large, or never end, or are sent ahead without end."""
 
+import asyncio
+import hashlib
 import json
 import time
 from collections.abc import Callable
@@ -101,24 +103,60 @@ def test_trailers_without_end(start: Start, dial: Dial) -> None:
     pump(wire, b"X-More: and more\r\n" * 100)
 
 
+@pytest.mark.parametrize("most", [1, 2, 16])
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
 def test_requests_ahead_without_end_are_all_answered_in_order(
-    start: Start, dial: Dial, web: Callable[..., Web]
+    start: Start, dial: Dial, web: Callable[..., Web], store: str, most: int
 ) -> None:
-    service = start(max_pipelined=2)
+    """Also those that arrive in the moment in which one is answered and the next is not begun."""
+    service = start(store=store, max_pipelined=most)
     url = web(service).create("q")
     with Neighbour(service.port):
         wire = dial(service)
-        numbers = range(300)
+        numbers = range(1000)
         for number in numbers:
             wire.send(json_request("SendMessage", {"QueueUrl": url, "MessageBody": str(number)}))
-        assert [wire.read().status for _ in numbers] == [200] * len(numbers)
+        answered = [wire.read().json["MD5OfMessageBody"] for _ in numbers]
+        assert answered == [hashlib.md5(str(number).encode()).hexdigest() for number in numbers]
     got = web(service)
     bodies = [
         message["Body"]
-        for _ in range(30)
+        for _ in range(100)
         for message in got.call("ReceiveMessage", {"QueueUrl": url, "MaxNumberOfMessages": 10}).json["Messages"]
     ]
     assert bodies == [str(number) for number in numbers]
+
+
+def test_a_request_does_not_overtake_one_that_was_read_before(
+    start: Start, dial: Dial, web: Callable[..., Web]
+) -> None:
+    """The first is answered, the second has not begun, and at that moment the third arrives."""
+    service = start()
+    url, wire = web(service).create("q"), dial(service)
+    wire.send(b"GET /health HTTP/1.1\r\nHost: queue.test\r\n\r\n")
+    assert wire.read().status == 200
+    first = json_request("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20})
+    second, third = (json_request("SendMessage", {"QueueUrl": url, "MessageBody": body}) for body in ("2", "3"))
+
+    async def arrive() -> None:
+        port = wire.socket.getsockname()[1]
+        [connection] = [
+            each
+            for each in service.service.connections
+            if each._transport is not None and each._transport.get_extra_info("peername")[1] == port
+        ]
+        connection.data_received(first)
+        while not service.service.broker.waiting:
+            await asyncio.sleep(0.001)
+        connection.data_received(second)
+        assert connection.waiting is not None
+        connection.waiting.give_up()
+        connection.data_received(third)
+
+    service.run(arrive())
+    assert wire.read().json == {}
+    answered = [wire.read().json["MD5OfMessageBody"] for _ in range(2)]
+    assert answered == [hashlib.md5(body).hexdigest() for body in (b"2", b"3")]
 
 
 def test_large_requests_ahead_take_no_memory(start: Start, dial: Dial, web: Callable[..., Web]) -> None:
