@@ -112,14 +112,18 @@ class Reader(asyncio.Protocol):
                 self.data_received(data[start : start + self._piece_bytes])
             return
         self._complete = False
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._refuse(400, b"This service does not speak another protocol on the same connection.")
-            return
-        except httptools.HttpParserError:
-            self._refuse(400, b"That is not an HTTP request.")
-            return
+        while True:
+            try:
+                self._parser.feed_data(data)
+                break
+            except httptools.HttpParserUpgrade as offer:
+                # A client offers to go on in another protocol. Its request is served as if it had not, as HTTP has it;
+                # only the parser gives up on the connection, and a new one goes on.
+                self._parser = httptools.HttpRequestParser(self)
+                data = data[offer.args[0] :]
+            except httptools.HttpParserError:
+                self._refuse(400, b"That is not an HTTP request.")
+                return
         if not self._complete:
             self._check_unfinished(len(data))
 
