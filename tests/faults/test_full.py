@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 
 from rockdove.store.room import RESERVE
 from tests.support.mount import fill, free_bytes, small_disk
+from tests.support.raw import Web
 from tests.support.server import COMMAND, Server
 
 SIZE_BYTES = 48 * 1024 * 1024
@@ -104,6 +105,10 @@ def test_others_fill_the_disk(service: Server) -> None:
         sqs.create_queue(QueueName="another")
     found = drain(sqs, url, most=len(sent) // 2)
     sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])
+    # A service that is taken out of rotation could not be drained.
+    web = Web(service.port)
+    assert web.get("/ready").status == 200
+    web.close()
     filler.unlink()
     sent |= wait_for_room(sqs, url, 10_000)
     wait_for_reserve(service)

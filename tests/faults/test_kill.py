@@ -16,6 +16,8 @@ from tests.support.server import ServerFactory
 KILLS = 50
 GROUPS = 3
 VISIBILITY_S = 2
+# In the end nothing may come twice, however slow the machine is.
+DRAIN_S = 600
 # Moments of the kill, in seconds after the service is ready.
 LIFE_S = (0.05, 0.9)
 
@@ -36,6 +38,9 @@ class Client:
             reply: Reply = self._web.call(operation, content)
         except (OSError, HTTPException):
             raise Gone from None
+        if reply.status == 400 and b"has expired" in reply.body:
+            # On a busy machine the timeout can be over before the message is deleted.
+            return None
         assert reply.status == 200, (operation, reply)
         return reply.json if reply.body else {}
 
@@ -139,8 +144,8 @@ def consume_in_order(call: Client, world: World) -> None:
             return
         world.ordered.try_delete([message["Body"]])
         world.orders[group].try_delete(int(number))
-        call("DeleteMessage", QueueUrl=world.fifo, ReceiptHandle=message["ReceiptHandle"])
-        world.ordered.was_deleted([message["Body"]])
+        if call("DeleteMessage", QueueUrl=world.fifo, ReceiptHandle=message["ReceiptHandle"]) is not None:
+            world.ordered.was_deleted([message["Body"]])
 
 
 def judge_order(world: World, bodies: list[str]) -> None:
@@ -190,7 +195,8 @@ def drain(call: Client, url: str, took: Callable[[list[str]], None]) -> list[str
     """Receive and delete until the queue is empty, also of what is in flight."""
     found: list[str] = []
     while True:
-        answer = call("ReceiveMessage", QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+        wait = {"WaitTimeSeconds": 1, "VisibilityTimeout": DRAIN_S}
+        answer = call("ReceiveMessage", QueueUrl=url, MaxNumberOfMessages=10, **wait)
         messages = answer.get("Messages", [])
         if messages:
             took([message["Body"] for message in messages])
@@ -227,9 +233,9 @@ def test_fifty_kills_lose_and_undo_nothing(server: ServerFactory, rng: random.Ra
     plain = drain(call, world.standard, lambda bodies: None)
     ordered = drain(call, world.fifo, lambda bodies: judge_last(world, bodies))
     call.close()
-    assert world.plain.judge(plain) == []
-    assert world.ordered.judge(ordered) == []
-    assert world.wrong == []
+    assert world.plain.judge(plain)[:10] == []
+    assert world.ordered.judge(ordered)[:10] == []
+    assert world.wrong[:10] == []
     assert counted == (len(plain), len(ordered))
     assert min(len(world.plain.sent), len(world.plain.deleted), len(world.ordered.deleted)) > 10 * KILLS
     assert service.stop() == 0
