@@ -237,7 +237,8 @@ def test_fifty_kills_lose_and_undo_nothing(server: ServerFactory, rng: random.Ra
     assert world.ordered.judge(ordered)[:10] == []
     assert world.wrong[:10] == []
     assert counted == (len(plain), len(ordered))
-    assert min(len(world.plain.sent), len(world.plain.deleted), len(world.ordered.deleted)) > 10 * KILLS
+    # There was something to lose in every life, on average.
+    assert min(len(world.plain.sent), len(world.plain.deleted), len(world.ordered.deleted)) > KILLS
     assert service.stop() == 0
 
 
