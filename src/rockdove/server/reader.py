@@ -17,6 +17,10 @@ from rockdove.server.guard import Guard
 MAX_AHEAD_BYTES = 256 * 1024
 
 
+# Headers that offer another protocol.
+_OFFERS = (b"upgrade", b"connection", b"http2-settings")
+
+
 class Site(Protocol):
     """What reading needs of the service."""
 
@@ -117,15 +121,30 @@ class Reader(asyncio.Protocol):
                 self._parser.feed_data(data)
                 break
             except httptools.HttpParserUpgrade as offer:
-                # A client offers to go on in another protocol. Its request is served as if it had not, as HTTP has it;
-                # only the parser gives up on the connection, and a new one goes on.
-                self._parser = httptools.HttpRequestParser(self)
-                data = data[offer.args[0] :]
+                if self._parser.get_method() == b"CONNECT":
+                    self._refuse(400, b"This service is no proxy.")
+                    return
+                data = self._decline() + data[offer.args[0] :]
             except httptools.HttpParserError:
                 self._refuse(400, b"That is not an HTTP request.")
                 return
         if not self._complete:
             self._check_unfinished(len(data))
+
+    def _decline(self) -> bytes:
+        """A client offers to go on in another protocol: its request's head without the offer, to be read again.
+
+        HTTP has such a request served as if nothing had been offered. But the parser leaves the body to the other
+        protocol, and gives up on the connection.
+        """
+        method, version = self._parser.get_method(), self._parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (method, b"".join(self._url), version)]
+        lines += [b"%b: %b" % pair for pair in self._headers.items() if pair[0].lower() not in _OFFERS]
+        self._parser = httptools.HttpRequestParser(self)
+        self._headers_to_come.append(True)
+        for read in (self._url, self._body, self._headers):
+            read.clear()
+        return b"\r\n".join(lines) + b"\r\n\r\n"
 
     def _check_unfinished(self, number: int) -> None:
         """More of the request is to come: do not let it grow without bound, and ask for the body if it waits."""
@@ -251,6 +270,8 @@ class Reader(asyncio.Protocol):
             self._headers.update(self._leading)
 
     def on_message_complete(self) -> None:
+        if self._parser.should_upgrade():
+            return
         self._complete = True
         self._headers_to_come.append(True)
         self._continued = False
