@@ -16,3 +16,11 @@ def pyarrow() -> Any:
     except ImportError:
         raise MissingExtra("traces need pyarrow; install it with: pip install 'rockdove[trace]'") from None
     return package
+
+
+def parquet() -> Any:
+    """The part of it that reads and writes Parquet. Raises `MissingExtra`."""
+    pyarrow()
+    import pyarrow.parquet as part
+
+    return part

@@ -1,0 +1,55 @@
+"""The process that writes a trace: takes events from its standard input, tells on its standard output how it goes.
+
+It is a process of its own so that encoding takes no time from the one that serves, and so that files are completed even
+if that one is killed: then the input ends, and what has come is written. `python -m rockdove.trace.child PLAN` runs it.
+"""
+
+import os
+import signal
+import sys
+
+import msgspec
+
+from rockdove.core.clock import SECOND_US, Clock, SystemClock
+from rockdove.trace.pipe import Input, News
+from rockdove.trace.writer import Plan, Writer
+
+
+def work(writer: Writer, source: Input, output: int, clock: Clock) -> None:
+    """Write until the input ends."""
+    told = News()
+    while not source.ended:
+        for batch in source.batches(max(writer.next_us() - clock.now_us(), 0) / SECOND_US):
+            writer.write(batch)
+        writer.tick()
+        told = _tell(writer, told, output)
+    writer.close()
+    _tell(writer, told, output)
+
+
+def _tell(writer: Writer, told: News, output: int) -> News:
+    news = News(writer.written, writer.dropped, writer.trouble)
+    if news != told:
+        try:
+            os.write(output, msgspec.json.encode(news) + b"\n")
+        except BrokenPipeError:
+            # Nobody is left who would want to know; what has come is written all the same.
+            return news
+    return news
+
+
+def main() -> None:
+    # Ctrl-C and systemd mean all processes at once: this one ends when its input does.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    # Those who are served go first.
+    os.nice(5)
+    plan = msgspec.json.decode(sys.argv[1], type=Plan)
+    clock = SystemClock()
+    writer = Writer(plan, clock)
+    writer.clean()
+    work(writer, Input(sys.stdin.fileno()), sys.stdout.fileno(), clock)
+
+
+if __name__ == "__main__":
+    main()
