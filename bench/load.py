@@ -20,12 +20,16 @@ LUA = Path(__file__).parent / "lua"
 
 
 class Load(msgspec.Struct, frozen=True):
-    """One kind of request stream; `batch` is the messages in a request, `takes` whether it empties the queue."""
+    """One kind of request stream; `batch` is the messages in a request, `takes` whether it empties the queue.
+
+    `script` is the Lua script's name where that is not the load's.
+    """
 
     name: str
     title: str
     batch: int
     takes: bool
+    script: str = ""
 
 
 SEND = Load("send", "send", 1, False)
@@ -35,6 +39,8 @@ RECEIVE10 = Load("receive10", "receive+delete in tens", 10, True)
 LOADS = (SEND, SEND10, RECEIVE, RECEIVE10)
 # Only of servers that check signatures.
 SIGNED = Load("signed", "signed send", 1, False)
+# Only of servers that record a trace.
+TRACED = Load("traced", "send, traced", 1, False, "send")
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -104,7 +110,14 @@ def target(server: Server, load: Load, round_: int = 0) -> Target:
 def wrk(at: Target, seconds: float, threads: int) -> Output:
     """One run of wrk, without any judgement of it."""
     options = [f"-t{threads}", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "--timeout", "60s"]
-    script = ["-s", str(LUA / f"{at.load.name}.lua"), at.server.endpoint, "--", at.queue_url, *_presigned(at)]
+    script = [
+        "-s",
+        str(LUA / f"{at.load.script or at.load.name}.lua"),
+        at.server.endpoint,
+        "--",
+        at.queue_url,
+        *_presigned(at),
+    ]
     done = subprocess.run(["wrk", *options, *script], capture_output=True, text=True, check=False)
     for line in done.stdout.splitlines():
         if line.startswith("RESULT "):

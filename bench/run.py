@@ -13,10 +13,10 @@ from bench import process, report
 from bench.contest import LEGEND, Entry, Row, contest, options, plan, requests_s, table
 from bench.footprint import Footprint, footprint
 from bench.idle import Polls, long_polls
-from bench.load import LOADS, RECEIVE, RECEIVE10, SEND, SEND10, SIGNED, Load
+from bench.load import LOADS, RECEIVE, RECEIVE10, SEND, SEND10, SIGNED, TRACED, Load
 from bench.machine import Machine, command, machine, scratch
 from bench.report import Report, Table, yes
-from bench.server import floor, guarded, rockdove
+from bench.server import floor, guarded, rockdove, traced
 
 
 class Aim(msgspec.Struct, frozen=True):
@@ -42,6 +42,7 @@ AIMS = (
     Aim(RECEIVE, SEND, 0.45),
     Aim(RECEIVE10, SEND, 0.12),
     Aim(SIGNED, SEND, 0.8, of="rockdove"),
+    Aim(TRACED, SEND, 0.9, of="rockdove"),
 )
 
 # An idle server with this many long polls open is to use less than this share of a core.
@@ -58,7 +59,7 @@ class Idle(msgspec.Struct, frozen=True):
 
 
 def loads(folder: Path, args: argparse.Namespace) -> tuple[list[Row], Idle]:
-    with floor(folder) as bare, rockdove(folder) as ours, guarded(folder) as signed:
+    with floor(folder) as bare, rockdove(folder) as ours, guarded(folder) as signed, traced(folder) as recorded:
         entries = []
         for load in LOADS:
             if not load.takes:
@@ -66,6 +67,7 @@ def loads(folder: Path, args: argparse.Namespace) -> tuple[list[Row], Idle]:
             entries.append(Entry(ours, load, args.rounds))
             if load is SEND:
                 # Right after what it is compared with.
+                entries.append(Entry(recorded, TRACED, args.rounds))
                 entries.append(Entry(signed, SIGNED, args.rounds))
         rows = contest(entries, plan(args))
         report.progress("idle, then with long polls")
@@ -92,7 +94,7 @@ def speed_table(rows: list[Row], ratios: dict[str, float], holds: dict[str, bool
         row = next(row for row in rows if (row.server, row.load) == ("rockdove", aim.load.name))
         shares[row] = f"{ratios[aim.claim]:.3f} of {aim.measure}"
         aims[row] = f">= {aim.share}: {yes(holds[aim.claim])}"
-    return table(rows, (*LOADS, SIGNED), {"share": shares, "aim": aims}, LEGEND)
+    return table(rows, (*LOADS, TRACED, SIGNED), {"share": shares, "aim": aims}, LEGEND)
 
 
 def rest_table(idle: Idle, cost: Footprint) -> Table:

@@ -121,12 +121,17 @@ PROGRAM = str(Path(sys.executable).parent / "rockdove")
 
 
 def rockdove(
-    folder: Path, name: str = "rockdove", credentials: Credentials | None = None
+    folder: Path, name: str = "rockdove", credentials: Credentials | None = None, flags: Sequence[str] = ()
 ) -> contextlib.AbstractContextManager[Server]:
     """Ours as a user starts it: SQLite, fsync on."""
     data = folder / name
-    argv = [PROGRAM, "serve", "--port", "0", "--data", str(data)]
+    argv = [PROGRAM, "serve", "--port", "0", "--data", str(data), *flags]
     return process("rockdove", argv, data, credentials=credentials)
+
+
+def traced(folder: Path) -> contextlib.AbstractContextManager[Server]:
+    """Ours with every operation recorded, on the same disk."""
+    return rockdove(folder, "rockdove-traced", flags=["--trace", str(folder / "trace")])
 
 
 def guarded(folder: Path) -> contextlib.AbstractContextManager[Server]:

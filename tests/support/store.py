@@ -230,7 +230,8 @@ class Queue:
         return cast(list[Entry], self.bench.do(self.physical().peek, limit))
 
     def expire(self, retention_s: float) -> int:
-        return cast(int, self.bench.do(self.physical().expire, self.bench.now_us - us(retention_s)))
+        """How many it removed."""
+        return len(cast(list[int], self.bench.do(self.physical().expire, self.bench.now_us - us(retention_s))))
 
     def set_delay(self, seconds: int) -> None:
         """What SetQueueAttributes does with DelaySeconds of a FIFO queue."""

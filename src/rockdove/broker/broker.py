@@ -9,6 +9,7 @@ from rockdove.broker.deadletter import letters
 from rockdove.broker.directory import Directory
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery, Receive, Reply
+from rockdove.broker.watch import Watch
 from rockdove.core import ids, limits
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import (
@@ -47,6 +48,8 @@ class Broker:
         # Receives that wait for a message now, and how many may.
         self.waiting = 0
         self.max_waiting = max_waiting
+        # Who is told what becomes of messages without anybody asking for it.
+        self.watch: Watch | None = None
 
     # Send.
 
@@ -132,6 +135,8 @@ class Broker:
         def buried(fault: Fault | None, number: int) -> None:
             # If it fails, they come back when their visibility timeout is over, and are tried again.
             queue.dead_lettered += number
+            if self.watch is not None and fault is None:
+                self.watch.dead_lettered(queue, physical, dead)
             done()
 
         self.transfer(physical, dead, target, drafts, buried)

@@ -227,6 +227,17 @@ def _value_size(name: str, attribute: Attribute) -> int:
     return len(value.encode())
 
 
+def message_bytes(message: Message) -> int:
+    """A message's size as SQS counts it, body and attributes."""
+    body, extra = message.body, message.extra
+    size = len(body) if body.isascii() else len(body.encode())
+    if extra is not None and extra.attributes:
+        for name, attribute in extra.attributes.items():
+            value = attribute.binary_value or (attribute.string_value or "").encode()
+            size += len(name) + len(attribute.data_type.encode()) + len(value)
+    return size
+
+
 def system_md5(extra: Extra | None) -> str | None:
     """The digest of the system attributes that the sender has set."""
     if extra is None or extra.trace_header is None:

@@ -231,7 +231,9 @@ class MoveTasks:
         oldest_us = self._clock.now_us() - settings.retention_us
         want = Want(limit=limit, timeout_us=HIDDEN_US, sent_after_us=oldest_us, delay_us=settings.delay_us)
         claimed: Claimed = await ask(partial(physical.claim, want))
-        source.expired += claimed.expired
+        source.expired += len(claimed.expired)
+        if self._broker.watch is not None:
+            self._broker.watch.expired(source, physical, claimed.expired)
         number = 0
         left = claimed.entries
         try:
@@ -239,6 +241,8 @@ class MoveTasks:
                 target = self._destination(task, left[0])
                 same = [entry for entry in left if self._destination(task, entry) is target]
                 await self._transfer(physical, same, target)
+                if self._broker.watch is not None:
+                    self._broker.watch.redriven(source, physical, same)
                 number += len(same)
                 left = [entry for entry in left if entry not in same]
         except Fault:

@@ -55,10 +55,15 @@ class Queue:
         self.settings: Settings = attribute.settings(record.attributes, record.fifo)
         self.policy = permission.of(record.attributes.get("Policy"))
         self.physical: list[Physical] = [self._store.physical(record, part) for part in record.physical]
+        self._index = {part.number: at for at, part in enumerate(record.physical)}
         self._by_number = {part.number: physical for part, physical in zip(record.physical, self.physical, strict=True)}
 
     def by_number(self, number: int) -> Physical | None:
         return self._by_number.get(number)
+
+    def index(self, number: int) -> int | None:
+        """Which of its physical queues has that number; None: none has, any more."""
+        return self._index.get(number)
 
     def route(self, group: str | None) -> Physical:
         """Where a message goes: its group's place in a FIFO queue, else round-robin."""

@@ -159,7 +159,9 @@ class Receive:
         if claimed.next_us is not None:
             self._next_us = min(claimed.next_us, self._next_us or claimed.next_us)
         if claimed.expired:
-            self._queue.expired += claimed.expired
+            self._queue.expired += len(claimed.expired)
+            if self._broker.watch is not None:
+                self._broker.watch.expired(self._queue, physical, claimed.expired)
         if claimed.dead:
             self._broker.bury(self._queue, physical, claimed.dead, self._buried)
         else:

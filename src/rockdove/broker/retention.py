@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 from rockdove.broker.ask import ask
 from rockdove.broker.directory import Directory
 from rockdove.broker.queue import Queue
+from rockdove.broker.watch import Watch
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import ServiceUnavailable
 
@@ -26,6 +27,7 @@ class Retention:
         self._task: asyncio.Task[None] | None = None
         # When each queue was swept last.
         self._swept: WeakKeyDictionary[Queue, int] = WeakKeyDictionary()
+        self.watch: Watch | None = None
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run())
@@ -67,6 +69,8 @@ class Retention:
             if physical.next_visible_us() is None:
                 continue
             while removed := await ask(partial(physical.expire, self._clock.now_us() - queue.settings.retention_us)):
-                number += removed
-                queue.expired += removed
+                number += len(removed)
+                queue.expired += len(removed)
+                if self.watch is not None:
+                    self.watch.expired(queue, physical, removed)
         return number

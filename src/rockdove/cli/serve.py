@@ -29,6 +29,7 @@ from rockdove.server.page import is_loopback
 from rockdove.server.service import Service, Settings
 from rockdove.server.tls import TlsError
 from rockdove.store.folder import DATABASE, LOCK
+from rockdove.trace import Keep, KeepError, MissingExtra, TraceFolderError, keep
 
 
 class StoreName(StrEnum):
@@ -88,6 +89,20 @@ def serve(
             help="Who sends the token in FILE may read /metrics from other machines.",
         ),
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", envvar="ROCKDOVE_TRACE", help="Record every operation as Parquet files under this folder."
+        ),
+    ] = None,
+    trace_keep: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            envvar="ROCKDOVE_TRACE_KEEP",
+            help="Keep traces up to an age, a size or both, such as 7d, 10GB or 7d,10GB; or all.",
+        ),
+    ] = "7d,10GB",
     log_format: Annotated[
         Form, typer.Option(envvar="ROCKDOVE_LOG_FORMAT", help="Log lines for people, or JSON for machines.")
     ] = Form.text,
@@ -149,6 +164,8 @@ def serve(
         cool_down=cool_down,
         metrics_queues=metrics_queues,
         metrics_token=token.read(metrics_token_file),
+        trace=trace,
+        trace_keep=_keep(trace_keep),
         access_log=access_log,
         limits=fitting(limits),
         tls_cert=tls_cert,
@@ -156,6 +173,13 @@ def serve(
         cors_origin=tuple(map(_origin, cors_origin or ())),
     )
     uvloop.run(_run(settings, as_json))
+
+
+def _keep(text: str) -> Keep:
+    try:
+        return keep.parse(text)
+    except KeepError as error:
+        raise Failure(f"--trace-keep: {error}", Code.USAGE) from None
 
 
 def _origin(text: str) -> str:
@@ -206,6 +230,8 @@ async def _start(settings: Settings) -> Service:
         await service.start()
     except ExposedError:
         raise _exposed(settings.host, settings.data) from None
+    except (MissingExtra, TraceFolderError) as error:
+        raise Failure(f"--trace: {error}") from None
     except DataFolderError as error:
         raise Failure(str(error), Code.REFUSED if _is_held(settings.data) else Code.FAILED) from None
     except TlsError as error:

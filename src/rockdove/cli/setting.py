@@ -22,6 +22,8 @@ _KINDS: dict[str, type] = {
     "cool_down": bool,
     "metrics_queues": int,
     "metrics_token_file": str,
+    "trace": str,
+    "trace_keep": str,
     "log_format": str,
     "log_level": str,
     "access_log": bool,
@@ -31,7 +33,7 @@ _KINDS: dict[str, type] = {
     **{field.name: float if field.name.endswith("_s") else int for field in msgspec.structs.fields(Limits)},
     "endpoint": str,
 }
-_PATHS = {"data", "metrics_token_file", "tls_cert", "tls_key"}
+_PATHS = {"data", "metrics_token_file", "trace", "tls_cert", "tls_key"}
 _WORDS = {
     str: "text",
     int: "a whole number",

@@ -21,6 +21,8 @@ class Call(Protocol):
 
     # The account that asks.
     account: str
+    # When the request was there, by `time.perf_counter`.
+    began_s: float
     # Whether the request certainly holds no control character.
     plain: bool
     # Set by an operation that may wait for long: cancelled if the client goes away.

@@ -92,7 +92,7 @@ class Connection(Reader):
         self._json = True
         self._operation: Operation | None = None
         self._served_headers: dict[bytes, bytes] = {}
-        self._began_s = 0.0
+        self.began_s = 0.0
         self._head_only = False
         # What the browser has to be told that asks for a page of another origin.
         self._to_browser = b""
@@ -103,7 +103,7 @@ class Connection(Reader):
         self._busy = True
         self._keep_alive = keep_alive
         self._served_headers = headers
-        self._began_s = perf_counter()
+        self.began_s = perf_counter()
         self._operation = None
         try:
             if not _NOTABLE.isdisjoint(headers) and self._is_settled(method, lower(headers)):
@@ -184,7 +184,7 @@ class Connection(Reader):
         assert self._operation is not None
         site, operation = self._site, self._operation
         request_id = site.next_request_id()
-        seconds = perf_counter() - self._began_s
+        seconds = perf_counter() - self.began_s
         site.timings[operation.name].add(seconds)
         if site.access_log:
             site.accessed(self, operation.name, 200, seconds)
@@ -215,7 +215,7 @@ class Connection(Reader):
 
     def _note(self, status: int) -> None:
         """Count an error, for those who watch."""
-        site, seconds = self._site, perf_counter() - self._began_s
+        site, seconds = self._site, perf_counter() - self.began_s
         operation = "" if self._operation is None else self._operation.name
         if operation:
             site.timings[operation].add(seconds)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from rockdove.broker.broker import Broker
 from rockdove.broker.compose import check_groups, compose, system_md5
@@ -11,22 +11,26 @@ from rockdove.broker.receive import Delivery
 from rockdove.core import ids, limits
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import BatchRequestTooLong, Fault, InvalidParameterValue, MissingParameter
-from rockdove.core.message import Extra, Message
+from rockdove.core.message import Extra
 from rockdove.server import batch
 from rockdove.server.call import Call
 from rockdove.server.render import Selection, peeked, received, select
+from rockdove.server.tracer import Tracer
 from rockdove.store.base import Appended, Draft
 from rockdove.wire import shape
 
 Finish = Callable[[Fault | None], None]
-E = TypeVar("E", bound=batch.Entry)
+# An entry of a batch on messages that somebody holds.
+Held: TypeAlias = shape.DeleteMessageBatchRequestEntry | shape.ChangeMessageVisibilityBatchRequestEntry
+E = TypeVar("E", bound=Held)
 
 
 class Messages:
     """One method for each operation; they answer the call, at once or later."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, tracer: Tracer | None = None) -> None:
         self._broker = broker
+        self._tracer = tracer
         self._queue = broker.directory.by_url
         self._clock = broker.clock
 
@@ -35,16 +39,24 @@ class Messages:
     def send_message(self, call: Call, request: shape.SendMessage) -> None:
         queue = self._queue(request.queue_url, call.account)
         draft = compose(queue, request, call.account, self._clock.now_us(), call.plain)
-        self._broker.send(queue, (draft,), partial(self._sent, call, queue, draft.message))
+        self._broker.send(queue, (draft,), partial(self._sent, call, queue, draft))
 
-    def _sent(self, call: Call, queue: Queue, message: Message, outcome: list[Appended] | Fault) -> None:
+    def _sent(self, call: Call, queue: Queue, draft: Draft, outcome: list[Appended] | Fault) -> None:
         if isinstance(outcome, Fault):
-            call.fail(outcome)
+            self._failed(call, "send", queue, outcome)
             return
+        message = draft.message
         result = shape.SendMessageResult(md5_of_message_body=message.md5, message_id=outcome[0].message_id)
         if message.extra is not None:
             _add_extra(result, queue, message.extra, outcome[0])
+        if self._tracer is not None:
+            self._tracer.sent(call, queue, draft, outcome[0])
         call.answer(result)
+
+    def _failed(self, call: Call, op: str, queue: Queue, fault: Fault) -> None:
+        if self._tracer is not None:
+            self._tracer.failed(call, op, queue, fault)
+        call.fail(fault)
 
     def send_message_batch(self, call: Call, request: shape.SendMessageBatch) -> None:
         queue = self._queue(request.queue_url, call.account)
@@ -61,6 +73,8 @@ class Messages:
                 draft = compose(queue, entry, call.account, now, plain)
             except Fault as fault:
                 result.failed.append(batch.failed(entry.id, fault))
+                if self._tracer is not None:
+                    self._tracer.failed(call, "send", queue, fault)
                 size += len(entry.message_body.encode(errors="replace"))
             else:
                 good.append((entry.id, draft))
@@ -84,7 +98,7 @@ class Messages:
         outcome: list[Appended] | Fault,
     ) -> None:
         if isinstance(outcome, Fault):
-            call.fail(outcome)
+            self._failed(call, "send", queue, outcome)
             return
         for (id, draft), appended in zip(good, outcome, strict=True):
             message = draft.message
@@ -94,6 +108,8 @@ class Messages:
             if message.extra is not None:
                 _add_extra(entry, queue, message.extra, appended)
             result.successful.append(entry)
+            if self._tracer is not None:
+                self._tracer.sent(call, queue, draft, appended)
         call.answer(result)
 
     # Receive.
@@ -125,10 +141,12 @@ class Messages:
     def _received(self, call: Call, queue: Queue, selection: Selection, outcome: list[Delivery] | Fault) -> bool:
         """False: the client has gone, and the messages with it."""
         if isinstance(outcome, Fault):
-            call.fail(outcome)
+            self._failed(call, "receive", queue, outcome)
             return True
         if outcome and call.is_gone():
             return False
+        if self._tracer is not None:
+            self._tracer.received(call, queue, outcome)
         receipts = self._broker.receipts
         messages = [received(queue, delivery, selection, receipts) for delivery in outcome]
         call.answer(shape.ReceiveMessageResult(messages=messages))
@@ -145,9 +163,8 @@ class Messages:
     # Delete, change visibility.
 
     def delete_message(self, call: Call, request: shape.DeleteMessage) -> None:
-        self._broker.delete(
-            self._queue(request.queue_url, call.account), request.receipt_handle, partial(_finish, call)
-        )
+        queue, handle = self._queue(request.queue_url, call.account), request.receipt_handle
+        self._broker.delete(queue, handle, partial(self._finish, call, "delete", queue, handle))
 
     def delete_message_batch(self, call: Call, request: shape.DeleteMessageBatch) -> None:
         queue = self._queue(request.queue_url, call.account)
@@ -159,6 +176,8 @@ class Messages:
 
         def deleted(outcomes: list[Fault | None]) -> None:
             for entry, fault in zip(request.entries, outcomes, strict=True):
+                if told is not None:
+                    told(entry, fault)
                 if fault is None:
                     succeeded(entry.id)
                 else:
@@ -168,15 +187,16 @@ class Messages:
         def delete(entry: shape.DeleteMessageBatchRequestEntry, done: Finish) -> None:
             self._broker.delete(queue, entry.receipt_handle, done)
 
+        told = self._teller(call, "delete", queue)
         if queue.fifo:
-            _each(request.entries, delete, succeeded, result.failed, lambda: call.answer(result))
+            _each(request.entries, delete, succeeded, result.failed, told, lambda: call.answer(result))
         else:
             self._broker.delete_all(queue, [entry.receipt_handle for entry in request.entries], deleted)
 
     def change_message_visibility(self, call: Call, request: shape.ChangeMessageVisibility) -> None:
-        queue = self._queue(request.queue_url, call.account)
-        done = partial(_finish, call)
-        self._broker.change_visibility(queue, request.receipt_handle, request.visibility_timeout, done)
+        queue, handle = self._queue(request.queue_url, call.account), request.receipt_handle
+        done = partial(self._finish, call, "change_visibility", queue, handle)
+        self._broker.change_visibility(queue, handle, request.visibility_timeout, done)
 
     def change_message_visibility_batch(self, call: Call, request: shape.ChangeMessageVisibilityBatch) -> None:
         queue = self._queue(request.queue_url, call.account)
@@ -191,7 +211,23 @@ class Messages:
         def succeeded(id: str) -> None:
             result.successful.append(shape.ChangeMessageVisibilityBatchResultEntry(id=id))
 
-        _each(request.entries, change, succeeded, result.failed, lambda: call.answer(result))
+        told = self._teller(call, "change_visibility", queue)
+        _each(request.entries, change, succeeded, result.failed, told, lambda: call.answer(result))
+
+    def _finish(self, call: Call, op: str, queue: Queue, handle: str, outcome: Fault | None) -> None:
+        if self._tracer is not None:
+            self._tracer.finished(call, op, queue, handle, outcome)
+        if outcome is None:
+            call.answer(None)
+        else:
+            call.fail(outcome)
+
+    def _teller(self, call: Call, op: str, queue: Queue) -> Callable[[Held, Fault | None], None] | None:
+        """For a batch: traces what became of an entry; None where there is no trace."""
+        tracer = self._tracer
+        if tracer is None:
+            return None
+        return lambda entry, outcome: tracer.finished(call, op, queue, entry.receipt_handle, outcome)
 
 
 def _add_extra(
@@ -234,35 +270,31 @@ def _attempt(queue: Queue, attempt: str | None) -> str | None:
     return attempt
 
 
-def _finish(call: Call, outcome: Fault | None) -> None:
-    if outcome is None:
-        call.answer(None)
-    else:
-        call.fail(outcome)
-
-
 def _each(
     entries: Sequence[E],
     act: Callable[[E, Finish], None],
     succeeded: Callable[[str], None],
     failures: list[shape.BatchResultErrorEntry],
+    told: Callable[[E, Fault | None], None] | None,
     done: Callable[[], None],
 ) -> None:
     """Do something for each entry of a batch; tell when all have had their outcome."""
     left = len(entries)
 
-    def finished(id: str, outcome: Fault | None) -> None:
+    def finished(entry: E, outcome: Fault | None) -> None:
         nonlocal left
         left -= 1
+        if told is not None:
+            told(entry, outcome)
         if outcome is None:
-            succeeded(id)
+            succeeded(entry.id)
         else:
-            failures.append(batch.failed(id, outcome))
+            failures.append(batch.failed(entry.id, outcome))
         if not left:
             done()
 
     for entry in entries:
         try:
-            act(entry, partial(finished, entry.id))
+            act(entry, partial(finished, entry))
         except Fault as fault:
-            finished(entry.id, fault)
+            finished(entry, fault)

@@ -26,6 +26,7 @@ from rockdove.core.errors import Fault
 from rockdove.server.series import EVENTS, OTHERS, Places, events
 from rockdove.server.timing import Timing
 from rockdove.store.base import Counts, Effort
+from rockdove.trace import Recorder
 
 # Queues that are asked for together: they cost the store one transaction, and the others who wait not too long.
 AT_ONCE = 50
@@ -50,6 +51,7 @@ class Sample(Struct):
     long_polls: int
     queues: int
     trouble: bool
+    trace_dropped: int
     effort: Effort
 
 
@@ -57,8 +59,14 @@ class Metrics:
     """Collects when asked; two who ask at the same time share one answer."""
 
     def __init__(
-        self, broker: Broker, most_queues: int, connections: Collection[object], timings: dict[str, Timing]
+        self,
+        broker: Broker,
+        most_queues: int,
+        connections: Collection[object],
+        timings: dict[str, Timing],
+        recorder: Recorder | None = None,
     ) -> None:
+        self._recorder = recorder
         self._broker = broker
         self._timings = timings
         self._connections = connections
@@ -105,6 +113,7 @@ class Metrics:
             sum(len(queue.waiters) for queue in self._broker.directory),
             len(places.own) + len(places.others),
             store.trouble is not None,
+            0 if self._recorder is None else self._recorder.dropped,
             store.effort,
         )
 
@@ -219,6 +228,9 @@ class Sheet(Collector):
         yield GaugeMetricFamily("rockdove_queues", "Queues there are.", sample.queues)
         yield GaugeMetricFamily("rockdove_connections", "Open connections.", sample.connections)
         yield GaugeMetricFamily("rockdove_long_polls", "Receives that wait for a message.", sample.long_polls)
+        yield CounterMetricFamily(
+            "rockdove_trace_dropped", "Events that are missing from the trace.", sample.trace_dropped
+        )
 
     def _store(self) -> Iterator[Metric]:
         sample, effort = self.sample, self.sample.effort

@@ -1,23 +1,25 @@
 """The operations on queues and move tasks: from a request to the broker, and from its outcome to the result."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from rockdove.broker.admin import Admin
 from rockdove.broker.directory import Directory
 from rockdove.broker.movetask import RUNNING, MoveTasks, handle
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
-from rockdove.core.errors import InvalidParameterValue
+from rockdove.core.errors import Fault, InvalidParameterValue
 from rockdove.core.queue import MoveTask
 from rockdove.server.call import Call
+from rockdove.server.tracer import Tracer
 from rockdove.wire import shape
 
 
 class Queues:
     """One method for each operation."""
 
-    def __init__(self, directory: Directory, admin: Admin, tasks: MoveTasks) -> None:
+    def __init__(self, directory: Directory, admin: Admin, tasks: MoveTasks, tracer: Tracer | None = None) -> None:
+        self._tracer = tracer
         self._directory = directory
         self._queue = directory.by_url
         self._admin = admin
@@ -28,10 +30,22 @@ class Queues:
         return shape.CreateQueueResult(queue_url=_url(call, queue))
 
     async def delete_queue(self, call: Call, request: shape.DeleteQueue) -> None:
-        await self._admin.delete(self._queue(request.queue_url, call.account))
+        queue = self._queue(request.queue_url, call.account)
+        await self._emptied(call, queue, self._admin.delete(queue))
 
     async def purge_queue(self, call: Call, request: shape.PurgeQueue) -> None:
-        await self._admin.purge(self._queue(request.queue_url, call.account))
+        queue = self._queue(request.queue_url, call.account)
+        await self._emptied(call, queue, self._admin.purge(queue))
+
+    async def _emptied(self, call: Call, queue: Queue, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except Fault as fault:
+            if self._tracer is not None:
+                self._tracer.failed(call, "purge", queue, fault)
+            raise
+        if self._tracer is not None:
+            self._tracer.purged(call, queue)
 
     async def get_queue_url(self, call: Call, request: shape.GetQueueUrl) -> shape.GetQueueUrlResult:
         owner = request.queue_owner_aws_account_id or call.account

@@ -41,10 +41,12 @@ from rockdove.server.queues import Queues
 from rockdove.server.reader import Reader
 from rockdove.server.timing import Timing
 from rockdove.server.tls import Certificate, Names, TlsError
+from rockdove.server.tracer import Tracer
 from rockdove.store.base import Snapshot, Store
 from rockdove.store.keyfile import KeyFile, KeySource, MemoryKey
 from rockdove.store.memory import MemoryStore
 from rockdove.store.sqlite import SqliteStore
+from rockdove.trace import SERVER, Keep, Recorder
 from rockdove.wire.operation import OPERATIONS, Operation
 from rockdove.wire.shape import Request, Result
 
@@ -77,6 +79,9 @@ class Settings(Struct, kw_only=True):
     metrics_queues: int = 1_000
     # Who shows it may read the metrics from other machines.
     metrics_token: str | None = None
+    # Where to record what happens, and for how long that is kept.
+    trace: Path | None = None
+    trace_keep: Keep = Keep()
     # A line for every request.
     access_log: bool = False
     limits: Limits = Limits()
@@ -109,23 +114,39 @@ class Service:
         self._requests = 0
         self.access_log = settings.access_log
         self.timings = {name: Timing() for name in OPERATIONS}
+        self.recorder = self._make_recorder()
+        self.tracer: Tracer | None = None
 
     def _make_store(self) -> Store:
         if self.settings.store == "memory":
             return MemoryStore(self.clock, random.Random())
         return SqliteStore(self.settings.data, self.clock, random.Random(), asyncio.get_running_loop())
 
+    def _make_recorder(self) -> Recorder | None:
+        settings = self.settings
+        if settings.trace is None:
+            return None
+        return Recorder(settings.trace, socket.gethostname(), SERVER, settings.trace_keep)
+
     def _make_key(self) -> KeySource:
         return MemoryKey() if self.settings.store == "memory" else KeyFile(self.settings.data)
 
     async def start(self) -> None:
-        """Open the store and listen. Raises `DataFolderError`, `TlsError`, `ExposedError` or OSError."""
+        """Open the store and listen.
+
+        Raises `DataFolderError`, `TlsError`, `ExposedError`, `MissingExtra`, `TraceFolderError` or OSError.
+        """
+        if self.recorder is not None:
+            self.recorder.check()
         context = self._certificate.load() if self._certificate is not None else None
         snapshot = self.store.open()
         try:
             self._build(snapshot)
             self._check_origins()
             await self._listen(context)
+            if self.recorder is not None:
+                self.recorder.node += f":{self.port}"
+                self.recorder.start()
         except BaseException:
             self.store.close()
             raise
@@ -150,12 +171,16 @@ class Service:
         self.accounts.load(snapshot.accounts, snapshot.former_accounts)
         self.retention = Retention(directory, self.clock)
         self.move_tasks = MoveTasks(self.broker)
+        if self.recorder is not None:
+            self.tracer = Tracer(self.recorder.add, self.clock, directory)
+            self.broker.watch = self.retention.watch = self.tracer
         self._handlers = _handlers(
-            Messages(self.broker),
-            Queues(directory, Admin(self.broker), self.move_tasks),
+            Messages(self.broker, self.tracer),
+            Queues(directory, Admin(self.broker), self.move_tasks, self.tracer),
             AccountOperations(self.accounts),
         )
-        self.metrics = Metrics(self.broker, self.settings.metrics_queues, self.connections, self.timings)
+        shown = settings.metrics_queues
+        self.metrics = Metrics(self.broker, shown, self.connections, self.timings, self.recorder)
         self.pages = Pages(
             lambda: self.store.trouble, self.metrics.text, self.defect, self.settings.metrics_token, self.trust_proxy
         )
@@ -214,14 +239,21 @@ class Service:
         await self.move_tasks.close()
         await self.metrics.close()
         self.store.close()
+        if self.recorder is not None:
+            await asyncio.to_thread(self.recorder.close)
         log.info("stopped", extra=fields("stop"))
 
     # What the front needs.
 
     def handle(self, call: Connection, operation: Operation, request: Request) -> None:
-        if self.accounts.exist:
-            self.gate.permit(call, operation, request)
-        work = self._handlers[operation.name](call, request)
+        try:
+            if self.accounts.exist:
+                self.gate.permit(call, operation, request)
+            work = self._handlers[operation.name](call, request)
+        except Fault as fault:
+            if self.tracer is not None:
+                self.tracer.refused(call, operation, request, fault)
+            raise
         if work is not None:
             call.keep_headers()
             task = asyncio.get_running_loop().create_task(self._answer(call, work))

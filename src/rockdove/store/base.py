@@ -68,14 +68,14 @@ class Claimed(Struct, gc=False):
     the caller transfers them to the dead-letter queue.
     next_us: with nothing claimed, when the next entry becomes visible; None if that is not in sight.
     claimed_us: when the claim was made; for a repeated attempt, when it was made first.
-    expired: how many messages it met that were too old, and removed.
+    expired: the ids of messages that it met, that were too old, and that it removed.
     """
 
     entries: list[Entry]
     dead: list[Entry]
     next_us: int | None = None
     claimed_us: int = 0
-    expired: int = 0
+    expired: list[int] = []
 
 
 class Counts(Struct, frozen=True):
@@ -159,8 +159,8 @@ class Physical(Protocol):
     def peek(self, limit: int, done: Done[list[Entry]]) -> None:
         """Look at the first entries in the order in which they become visible, changing nothing."""
 
-    def expire(self, sent_after_us: int, done: Done[int]) -> None:
-        """Remove messages sent before a time; how many. Removes a bounded number: call again while it is not 0."""
+    def expire(self, sent_after_us: int, done: Done[list[int]]) -> None:
+        """Remove messages sent before a time; their ids. Removes a bounded number: call again while there are any."""
 
     def retime(self, delay_us: int, done: Done[None]) -> None:
         """FIFO: give messages that were never received a new delay, counted from when they were sent."""

@@ -100,7 +100,7 @@ class FairQueue(GroupedQueue):
                 taken.add(row.id)
                 if row.message.sent_us < want.sent_after_us:
                     changes.append(self.delete(db, row))
-                    claimed.expired += 1
+                    claimed.expired.append(row.id)
                     continue
                 new, dead, change = self.hide(db, row, want, now_us)
                 (claimed.dead if dead else claimed.entries).append(new)

@@ -125,7 +125,7 @@ class FifoQueue(GroupedQueue):
                 break
             if row.message.sent_us < want.sent_after_us:
                 changes.append(self.delete(db, row))
-                claimed.expired += 1
+                claimed.expired.append(row.id)
                 continue
             new, dead, change = self.hide(db, row, want, now_us)
             changes.append(change)

@@ -103,12 +103,11 @@ class GroupedQueue(Shelf):
         """How many (in flight, delayed) become visible between two times."""
         return db.execute(statement.PASSING, (self.record.number, now_us, end_us)).get  # type: ignore[no-any-return]
 
-    def expire(self, sent_after_us: int, done: Done[int]) -> None:
+    def expire(self, sent_after_us: int, done: Done[list[int]]) -> None:
         now = self.clock.now_us()
 
-        def call(db: apsw.Connection) -> tuple[int, list[Change]]:
-            removed, changes = self.remove_in(db, self.expired_ids(db, sent_after_us), now)
-            return len(removed), changes
+        def call(db: apsw.Connection) -> tuple[list[int], list[Change]]:
+            return self.remove_in(db, self.expired_ids(db, sent_after_us), now)
 
         self.change(call, done)
 

@@ -72,8 +72,8 @@ class MemoryPhysical:
     def peek(self, limit: int, done: Done[list[Entry]]) -> None:
         _tell_soon(done, self._pile.peek(limit) if self._pile else [])
 
-    def expire(self, sent_after_us: int, done: Done[int]) -> None:
-        _tell_soon(done, self._pile.expire(sent_after_us) if self._pile else 0)
+    def expire(self, sent_after_us: int, done: Done[list[int]]) -> None:
+        _tell_soon(done, self._pile.expire(sent_after_us) if self._pile else [])
 
     def retime(self, delay_us: int, done: Done[None]) -> None:
         if self._pile:

@@ -104,13 +104,15 @@ class Pile:
         first = heapq.nsmallest(limit, self._entries.values(), key=attrgetter("visible_us", "id"))
         return [copy(entry) for entry in first]
 
-    def expire(self, sent_after_us: int) -> int:
+    def expire(self, sent_after_us: int) -> list[int]:
         now_us = self._pass_time()
-        number = 0
-        while number < EXPIRE_AT_ONCE and (oldest := self._ages.first()) is not None and oldest[0] < sent_after_us:
+        removed: list[int] = []
+        while (
+            len(removed) < EXPIRE_AT_ONCE and (oldest := self._ages.first()) is not None and oldest[0] < sent_after_us
+        ):
             self._forget(oldest[1], now_us)
-            number += 1
-        return number
+            removed.append(oldest[1])
+        return removed
 
     def retime(self, delay_us: int) -> None:
         """Looks at every entry once."""
@@ -167,7 +169,7 @@ class Pile:
             [copy(entry) for entry in draw.dead],
             None if draw.entries else self.next_visible_us(),
             now_us,
-            len(draw.expired),
+            [entry.id for entry in draw.expired],
         )
 
     def _claim_again(self, want: Want, now_us: int) -> Claimed | None:

@@ -170,10 +170,10 @@ class StandardQueue(Shelf):
                 rows += (MOVE, old.id, hidden_us, count, first_us, None, None, None, None)
         if expired:
             self.remove_all(expired, lambda gone: None)
-            claimed.expired = len(expired)
+            claimed.expired = expired
         if not before and head.is_short(now, 1):
             # All that was cached had expired, or was forgotten meanwhile; there is more on disk.
-            self._park(want, partial(_add_expired, claimed.expired, done) if expired else done)
+            self._park(want, partial(_add_expired, expired, done) if expired else done)
             return
         if not before:
             claimed.next_us = head.next_us()
@@ -321,7 +321,7 @@ class StandardQueue(Shelf):
 
         self.change(call, lambda got: done(self.tally.counts(now, got) if isinstance(got, tuple) else got))
 
-    def expire(self, sent_after_us: int, done: Done[int]) -> None:
+    def expire(self, sent_after_us: int, done: Done[list[int]]) -> None:
         if self.lanes is not None:
             self.lanes.expire(sent_after_us, done)
             return
@@ -330,9 +330,9 @@ class StandardQueue(Shelf):
             if isinstance(result, StoreError):
                 done(result)
             elif result:
-                self.remove_all(result, done)
+                self.remove_all(result, lambda number: done(number if isinstance(number, StoreError) else result))
             else:
-                done(0)
+                done([])
 
         self.writer.call(lambda db: self.expired_ids(db, sent_after_us), found)
 
@@ -396,10 +396,10 @@ class StandardQueue(Shelf):
         self.head.abandon()
 
 
-def _add_expired(number: int, done: Done[Claimed], claimed: Claimed | StoreError) -> None:
+def _add_expired(expired: list[int], done: Done[Claimed], claimed: Claimed | StoreError) -> None:
     """A claim was tried again: what it removed the first time is its doing, too."""
     if isinstance(claimed, Claimed):
-        claimed.expired += number
+        claimed.expired += expired
     done(claimed)
 
 

@@ -68,9 +68,9 @@ class Recorder:
         buffer: int = BUFFER,
     ) -> None:
         self._folder = folder.absolute()
-        self._plan = Plan(
-            folder=str(self._folder), node=node, side=side, keep=keep, roll_bytes=roll_bytes, roll_s=roll_s
-        )
+        # May be changed until `start`.
+        self.node = node
+        self._plan = Plan(folder=str(self._folder), side=side, keep=keep, roll_bytes=roll_bytes, roll_s=roll_s)
         self._rows: list[Row] = []
         self._buffer = buffer
         self._lock = threading.Lock()
@@ -86,8 +86,8 @@ class Recorder:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """Raises `MissingExtra` or `TraceFolderError`."""
+    def check(self) -> None:
+        """Whether there is all that recording takes. Raises `MissingExtra` or `TraceFolderError`."""
         if importlib.util.find_spec("pyarrow") is None:
             pyarrow()
         try:
@@ -96,6 +96,10 @@ class Recorder:
             raise TraceFolderError(f"cannot record traces in {self._folder}: {error.strerror or error}") from None
         if not os.access(self._folder, os.W_OK | os.X_OK):
             raise TraceFolderError(f"cannot record traces in {self._folder}: it may not be written to")
+
+    def start(self) -> None:
+        """Raises `MissingExtra` or `TraceFolderError`."""
+        self.check()
         self._process = self._launch()
         self._thread = threading.Thread(target=self._run, name="trace", daemon=True)
         self._thread.start()
@@ -142,8 +146,8 @@ class Recorder:
         self._report()
 
     def _launch(self) -> Process:
-        node = re.sub(r"[^A-Za-z0-9.]+", "_", self._plan.node)
-        return Process(replace(self._plan, name=f"{node}-{os.getpid()}-{secrets.token_hex(4)}"))
+        place = re.sub(r"[^A-Za-z0-9.]+", "_", self.node)
+        return Process(replace(self._plan, node=self.node, name=f"{place}-{os.getpid()}-{secrets.token_hex(4)}"))
 
     def _look_after(self) -> None:
         """Replace a process that has died."""

@@ -29,8 +29,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """What to write, where, and when to begin another file."""
 
     folder: str
-    node: str
     side: str
+    node: str = ""
     # Begins the names of files: no other writer has it.
     name: str = ""
     keep: Keep = Keep()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rockdove.trace import Recorder, TraceFolderError
-from tests.unit.trace.trail import event, files, incomplete, numbers, rows
+from tests.support.trail import event, files, incomplete, numbers, rows
 
 PATIENCE_S = 60
 NOW_US = 1_700_000_000_000_000

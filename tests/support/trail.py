@@ -30,7 +30,8 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def numbers(folder: Path) -> list[int]:
-    return sorted(int(row["message_id"].removeprefix("id-")) for row in rows(folder))
+    names = [name for path in files(folder) for name in pq.read_table(path, ["message_id"])["message_id"].to_pylist()]
+    return sorted(int(name.removeprefix("id-")) for name in names)
 
 
 def incomplete(folder: Path) -> list[Path]:

@@ -1,0 +1,138 @@
+"""Traces under faults: the service goes on, every file that shows can be read, and what is missing is counted."""
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.metrics import Scrape
+from tests.support.mount import fill, small_disk
+from tests.support.raw import Web
+from tests.support.server import Server
+from tests.support.trail import files, incomplete, rows
+
+PATIENCE_S = 60
+DISK_BYTES = 1_000_000
+
+
+@pytest.fixture
+def traced(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path, "--trace", str(tmp_path / "trace"), store="memory")
+    try:
+        yield server
+    finally:
+        if server.process.exit_code is None:
+            server.kill()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def dropped(server: Server) -> int:
+    web = Web(server.port)
+    try:
+        return int(Scrape(web.get("/metrics").body.decode())("rockdove_trace_dropped_total") or 0)
+    finally:
+        web.close()
+
+
+class Traffic:
+    """Sends, receives and deletes until told to stop; counts the sends that were acknowledged."""
+
+    def __init__(self, server: Server) -> None:
+        self.sqs: Any = server.client()
+        self.url = self.sqs.create_queue(QueueName="jobs")["QueueUrl"]
+        self.sent: set[str] = set()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self.step()
+            except Exception:
+                # The service was killed.
+                return
+
+    def step(self) -> None:
+        self.sent.add(self.sqs.send_message(QueueUrl=self.url, MessageBody="x" * 100)["MessageId"])
+        for message in self.sqs.receive_message(QueueUrl=self.url).get("Messages", []):
+            self.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
+
+    def end(self) -> None:
+        self._stop.set()
+        self._thread.join()
+        self.sqs.close()
+
+
+def test_a_service_that_is_killed_leaves_files_that_can_be_read(traced: Server, tmp_path: Path) -> None:
+    folder = tmp_path / "trace"
+    traffic = Traffic(traced)
+    wait_for(lambda: len(traffic.sent) >= 300 and incomplete(folder) != [])
+    time.sleep(1)
+    traced.kill()
+    traffic.end()
+    # The process that writes sees that nobody is left, and completes its file.
+    wait_for(lambda: files(folder) != [] and incomplete(folder) == [])
+    found = {row["message_id"] for row in rows(folder) if row["op"] == "send"}
+    assert len(found) >= 300
+    # One that was stored and recorded, and whose answer was on its way.
+    assert len(found - traffic.sent) <= 1
+
+
+def test_all_is_there_after_a_stop(traced: Server, tmp_path: Path) -> None:
+    traffic = Traffic(traced)
+    wait_for(lambda: len(traffic.sent) >= 100)
+    traffic.end()
+    assert dropped(traced) == 0
+    assert traced.stop() == 0
+    found = [row["message_id"] for row in rows(tmp_path / "trace") if row["op"] == "send"]
+    assert (sorted(found), incomplete(tmp_path / "trace")) == (sorted(traffic.sent), [])
+
+
+def test_a_folder_that_goes_away_comes_back(traced: Server, tmp_path: Path) -> None:
+    folder = tmp_path / "trace"
+    traffic = Traffic(traced)
+    wait_for(lambda: incomplete(folder) != [])
+    shutil.rmtree(folder)
+    wait_for(lambda: dropped(traced) > 0)
+    before = len(traffic.sent)
+    wait_for(lambda: len(traffic.sent) > before and files(folder) != [])
+    traffic.end()
+    assert traced.stop() == 0
+    assert rows(folder) != []
+    log = traced.process.err.read_text()
+    assert log.count("events are missing from the trace") == 1
+    assert "No such file or directory" in log
+
+
+def test_a_full_disk_costs_events_and_no_request(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "trace", DISK_BYTES):
+        server = Server(tmp_path, "--trace", str(tmp_path / "trace"), store="memory")
+        try:
+            traffic = Traffic(server)
+            wait_for(lambda: incomplete(tmp_path / "trace") != [])
+            fill(tmp_path / "trace")
+            wait_for(lambda: dropped(server) > 0)
+            before = len(traffic.sent)
+            wait_for(lambda: len(traffic.sent) > before + 10)
+            for path in (tmp_path / "trace").iterdir():
+                if path.is_file():
+                    path.unlink()
+            wait_for(lambda: files(tmp_path / "trace") != [])
+            traffic.end()
+            assert server.stop() == 0
+        finally:
+            if server.process.exit_code is None:
+                server.kill()
+        assert rows(tmp_path / "trace") != []
+        assert "No space left on device" in server.process.err.read_text()
