@@ -172,7 +172,7 @@ class Service:
         self.retention = Retention(directory, self.clock)
         self.move_tasks = MoveTasks(self.broker)
         if self.recorder is not None:
-            self.tracer = Tracer(self.recorder.add, self.clock, directory)
+            self.tracer = Tracer(self.recorder.add, self.broker)
             self.broker.watch = self.retention.watch = self.tracer
         self._handlers = _handlers(
             Messages(self.broker, self.tracer),

@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
+from rockdove.broker.broker import Broker
 from rockdove.broker.compose import message_bytes
 from rockdove.broker.deadletter import message_id, receive_count
-from rockdove.broker.directory import Directory
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery
 from rockdove.core import ids
-from rockdove.core.clock import Clock
-from rockdove.core.errors import Fault, ReceiptHandleIsInvalid
+from rockdove.core.errors import Fault
 from rockdove.core.message import Entry
 from rockdove.core.receipt import contents
 from rockdove.server.call import Call
@@ -43,10 +42,11 @@ MOST_RENAMED = 100_000
 class Tracer:
     """One method for each thing that can happen. What answers a call is told just before the answer is written."""
 
-    def __init__(self, add: Callable[[tuple[Any, ...]], None], clock: Clock, directory: Directory) -> None:
+    def __init__(self, add: Callable[[tuple[Any, ...]], None], broker: Broker) -> None:
         self._add = add
-        self._clock = clock
-        self._directory = directory
+        self._clock = broker.clock
+        self._directory = broker.directory
+        self._receipts = broker.receipts
         # Messages that have kept the id of another queue: a receipt handle does not tell it.
         self._renamed: dict[int, str] = {}
 
@@ -88,7 +88,8 @@ class Tracer:
 
     def finished(self, call: Call, op: str, queue: Queue, handle: str, outcome: Fault | None) -> None:
         """Something was done with a receipt handle, or not."""
-        receipt = None if isinstance(outcome, ReceiptHandleIsInvalid) else contents(handle)
+        # With success it is known that the handle is one of ours.
+        receipt = contents(handle) if outcome is None else self._receipts.read(queue.uid, handle)
         if receipt is None:
             self._note(call, op, queue, 200 if outcome is None else outcome.status)
             return

@@ -43,11 +43,7 @@ class TraceFile:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = _create(hidden(path))
         self._parquet = parquet().ParquetWriter(
-            self._file,
-            schema(),
-            compression="zstd",
-            use_dictionary=_REPEATING,
-            column_encoding=_NEIGHBOURLY,
+            self._file, schema(), compression="zstd", use_dictionary=_REPEATING, column_encoding=_NEIGHBOURLY
         )
 
     @property
@@ -83,8 +79,10 @@ class TraceFile:
     def abandon(self) -> None:
         for close in (self._parquet.close, self._file.close, hidden(self.path).unlink):
             # It may be these that failed.
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError):
                 close()
+        # Else it would try again when it is forgotten.
+        self._parquet.is_open = False
 
 
 def _create(path: Path) -> BinaryIO:
