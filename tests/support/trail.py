@@ -30,9 +30,15 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def numbers(folder: Path) -> list[int]:
-    names = [name for path in files(folder) for name in pq.read_table(path, ["message_id"])["message_id"].to_pylist()]
+    names = [name for path in files(folder) for name in _names(path)]
     return sorted(int(name.removeprefix("id-")) for name in names)
 
 
 def incomplete(folder: Path) -> list[Path]:
     return list(folder.glob("date=*/hour=*/.*"))
+
+
+def _names(path: Path) -> list[str]:
+    with pq.ParquetFile(path) as file:
+        names: list[str] = file.read(columns=["message_id"])["message_id"].to_pylist()
+    return names
