@@ -1,0 +1,114 @@
+"""The processes of a workload: started together, watched, and their notes put together."""
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+import msgspec
+from msgspec import Struct
+
+from rockdove.bench.board import Board
+from rockdove.bench.error import Trouble, WorkloadFailed
+from rockdove.bench.job import Job
+from rockdove.bench.journal import Notes
+from rockdove.bench.worker import main
+
+_LOOK_S = 0.1
+# For processes to hand over what they have after they were told to stop.
+_FAREWELL_S = 20.0
+
+Watch = Callable[[Board], None]
+
+
+class Harvest(Struct):
+    """What all processes saw, and whether somebody ended them early."""
+
+    notes: Notes
+    interrupted: bool
+
+
+class _Report(Struct, array_like=True):
+    notes: Notes
+    trouble: Trouble | None
+
+
+class Fleet:
+    """Spawned, not forked: a process that has threads or an event loop cannot be forked safely."""
+
+    def __init__(self, job: Job) -> None:
+        self._context = multiprocessing.get_context("spawn")
+        self._number = job.workload.processes
+        self._board = Board(self._context, self._number, job.workload.queues)
+        self._job = job
+        self._pipes: dict[Connection, BaseProcess] = {}
+
+    def run(self, watch: Watch) -> Harvest:
+        """Until all are done, or Ctrl-C. Raises `WorkloadFailed`."""
+        reports: list[_Report] = []
+        interrupted = False
+        try:
+            self._start()
+            self._collect(reports, watch)
+        except KeyboardInterrupt:
+            interrupted = True
+            self._board.stop()
+            self._collect(reports, watch, time.monotonic() + _FAREWELL_S)
+        finally:
+            self._end()
+        for report in reports:
+            if report.trouble is not None:
+                raise WorkloadFailed(report.trouble)
+        notes = Notes()
+        for report in reports:
+            notes.add(report.notes)
+        return Harvest(notes, interrupted)
+
+    def _start(self) -> None:
+        with _deaf():
+            for number in range(self._number):
+                ours, theirs = self._context.Pipe(duplex=False)
+                job = msgspec.structs.replace(self._job, process=number)
+                process = self._context.Process(target=main, args=(job, self._board, theirs), daemon=True)
+                process.start()
+                theirs.close()
+                self._pipes[ours] = process
+
+    def _collect(self, reports: list[_Report], watch: Watch, deadline: float | None = None) -> None:
+        while self._pipes and (deadline is None or time.monotonic() < deadline):
+            if self._board.all_ready():
+                self._board.go()
+            for pipe in wait(list(self._pipes), _LOOK_S):
+                assert isinstance(pipe, Connection)
+                reports.append(self._read(pipe))
+            watch(self._board)
+
+    def _read(self, pipe: Connection) -> _Report:
+        try:
+            report = msgspec.msgpack.decode(pipe.recv_bytes(), type=_Report)
+        except EOFError:
+            self._board.stop()
+            report = _Report(Notes(), Trouble("failed", "a process of the workload ended without a word"))
+        pipe.close()
+        self._pipes.pop(pipe).join()
+        return report
+
+    def _end(self) -> None:
+        for pipe, process in self._pipes.items():
+            process.kill()
+            process.join()
+            pipe.close()
+        self._pipes.clear()
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Who is started meanwhile does not hear Ctrl-C, which a terminal sends to all: the board tells them."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,18 @@
+"""What a process of a workload is told to do."""
+
+from msgspec import Struct
+
+from rockdove.bench.journal import Place
+from rockdove.bench.workload import Workload
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """``process`` counts from 0; ``trace`` is the folder that its events go to."""
+
+    endpoint: str
+    region: str | None
+    run: str
+    workload: Workload
+    places: list[Place]
+    process: int = 0
+    trace: str | None = None

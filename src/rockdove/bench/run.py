@@ -1,0 +1,144 @@
+"""One workload from beginning to end: make queues, work, drain, measure, remove; or several endpoints in turn."""
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from typing import Protocol
+
+import uvloop
+from msgspec import Struct
+
+from rockdove.bench.board import Board
+from rockdove.bench.caller import Caller
+from rockdove.bench.drain import Drain, missing_of
+from rockdove.bench.error import WorkloadFailed, trouble_of
+from rockdove.bench.fault import Dice, generator
+from rockdove.bench.fleet import Fleet
+from rockdove.bench.ground import Ground
+from rockdove.bench.job import Job
+from rockdove.bench.journal import Journal, Sink
+from rockdove.bench.measure import Round, Row, combined, row
+from rockdove.bench.tracing import Tracing
+from rockdove.bench.workload import Faults, Thread, Workload
+from rockdove.client import AsyncClient, UnexpectedAnswer, Unreachable
+from rockdove.core.clock import SystemClock
+from rockdove.core.errors import Fault
+
+
+class Watcher(Protocol):
+    """Sees how a workload gets on."""
+
+    def say(self, text: str) -> None:
+        """Something that the user should know."""
+
+    def begin(self, title: str, workload: Workload) -> None: ...
+
+    def look(self, board: Board) -> None:
+        """Some times a second."""
+
+    def drain(self, missing: int) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """Where a workload runs, how often, and what stays of it."""
+
+    workload: Workload
+    endpoints: Sequence[str]
+    region: str | None = None
+    rounds: int = 1
+    prefix: str = "bench"
+    keep: bool = False
+    trace: str | None = None
+
+
+class Result(Struct, frozen=True):
+    """A row for each endpoint with at least one round."""
+
+    rows: list[Row]
+    interrupted: bool
+
+
+def contest(plan: Plan, watcher: Watcher) -> Result:
+    """All endpoints in turn, round by round, so that what disturbs one disturbs all. Raises `WorkloadFailed`."""
+    found: list[list[Row]] = [[] for _ in plan.endpoints]
+    interrupted = False
+    for number in range(plan.rounds):
+        for place, endpoint in enumerate(plan.endpoints):
+            title = f"{endpoint}, round {number + 1} of {plan.rounds}" if plan.rounds > 1 else endpoint
+            outcome = Run(plan, endpoint, watcher).run(title)
+            found[place].append(row(endpoint, outcome.round))
+            interrupted = outcome.interrupted
+            if interrupted:
+                break
+        if interrupted:
+            break
+    return Result([combined(rows) for rows in found if rows], interrupted)
+
+
+class Outcome(Struct, frozen=True):
+    round: Round
+    interrupted: bool
+
+
+class Run:
+    """One round at one endpoint."""
+
+    def __init__(self, plan: Plan, endpoint: str, watcher: Watcher) -> None:
+        self._plan = plan
+        self._endpoint = endpoint
+        self._watcher = watcher
+        # Not from the seed: two runs at once must not meet in a queue.
+        self._run = secrets.token_hex(4)
+
+    def run(self, title: str) -> Outcome:
+        self._watcher.begin(title, self._plan.workload)
+        try:
+            with (
+                Tracing(self._plan.trace, f"bench-{self._run}-drain") as tracing,
+                asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+            ):
+                outcome = self._with_queues(runner, tracing.sink)
+            outcome.round.notes.untraced += tracing.dropped
+            return outcome
+        except (Fault, Unreachable, UnexpectedAnswer) as error:
+            raise WorkloadFailed(trouble_of(error, self._endpoint)) from error
+        finally:
+            self._watcher.end()
+
+    def _with_queues(self, runner: asyncio.Runner, sink: Sink | None) -> Outcome:
+        plan = self._plan
+        client = AsyncClient(self._endpoint, region=plan.region)
+        ground = Ground(client, plan.prefix, self._run, self._watcher.say)
+        try:
+            runner.run(ground.make(plan.workload))
+            return self._work(runner, client, ground, sink)
+        finally:
+            if not plan.keep:
+                runner.run(ground.remove())
+            runner.run(client.close())
+
+    def _work(self, runner: asyncio.Runner, client: AsyncClient, ground: Ground, sink: Sink | None) -> Outcome:
+        workload = self._plan.workload
+        job = Job(
+            endpoint=self._endpoint,
+            region=self._plan.region,
+            run=self._run,
+            workload=workload,
+            places=ground.places,
+            trace=self._plan.trace,
+        )
+        harvest = Fleet(job).run(self._watcher.look)
+        if harvest.interrupted:
+            return Outcome(Round(harvest.notes, None), True)
+        missing = missing_of(harvest.notes, workload.queues)
+        self._watcher.drain(sum(map(len, missing.values())))
+        journal = Journal(self._run, sink)
+        dice = Dice(Faults(), generator(workload.seed, "drain", Thread(0, 0)))
+        caller = Caller(dice, journal, SystemClock(), workload.patience_s)
+        try:
+            runner.run(Drain(client, caller, journal, workload).run(ground.places, missing))
+        except KeyboardInterrupt:
+            return Outcome(Round(harvest.notes, None), True)
+        return Outcome(Round(harvest.notes, journal.notes), False)

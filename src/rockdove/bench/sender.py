@@ -1,0 +1,40 @@
+"""One sender: its messages one after another, each until the service has taken it."""
+
+import asyncio
+import random
+from collections.abc import Callable
+
+from rockdove.bench.caller import Caller
+from rockdove.bench.journal import Journal, Place
+from rockdove.bench.payload import Stamp, draw, write
+from rockdove.bench.workload import Workload
+from rockdove.client import AsyncClient
+
+
+class Sender:
+    """Numbers its messages from 0. One whose request or answer was dropped is sent again under the same number."""
+
+    def __init__(
+        self, client: AsyncClient, caller: Caller, journal: Journal, place: Place, number: int, run: str
+    ) -> None:
+        self._client = client
+        self._caller = caller
+        self._journal = journal
+        self._place = place
+        self._number = number
+        self._run = run
+
+    async def work(self, workload: Workload, rng: random.Random, on_sent: Callable[[], None]) -> None:
+        for seq in range(workload.messages):
+            stamp = Stamp(self._run, self._place.number, self._number, seq)
+            await self._send(stamp, write(stamp, draw(rng, workload.size_bytes)))
+            on_sent()
+            if workload.send_delay_s:
+                await asyncio.sleep(workload.send_delay_s)
+
+    async def _send(self, stamp: Stamp, body: str) -> None:
+        while True:
+            answer = await self._caller.ask(self._place, "send", lambda: self._client.send(self._place.url, body))
+            if answer is not None:
+                self._journal.sent(self._place, stamp, len(body), answer.value.message_id, answer)
+                return
