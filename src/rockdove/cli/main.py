@@ -26,6 +26,7 @@ class _Root(LazyGroup):
         "send": "rockdove.cli.send:send",
         "receive": "rockdove.cli.receive:receive",
         "account": "rockdove.cli.account:app",
+        "bench": "rockdove.cli.bench:app",
         "backup": "rockdove.cli.backup:backup",
         "check": "rockdove.cli.check:check",
         "version": "rockdove.cli.version:version",

@@ -1,0 +1,106 @@
+"""A workload whose service dies, or that somebody ends: it goes on, or says clearly why it does not."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.process import Process
+from tests.support.server import COMMAND, Server, ServerFactory
+
+# Long enough for somebody to come between, short enough to end.
+LOAD = ("--queues", "2", "--senders", "2", "--receivers", "2", "--messages", "60", "--size", "100", "--visibility", "2")
+SLOW = ("--at-once", "--send-delay", "0.05", "--receive-delay", "0.1")
+
+
+@pytest.fixture
+def own(server: ServerFactory) -> Iterator[Server]:
+    """A server that may be killed."""
+    found = server()
+    yield found
+    if found.process.exit_code is None:
+        found.kill()
+
+
+def start(folder: Path, server: Server, *words: str) -> Process:
+    command = [*COMMAND, "bench", "bdqs", "--endpoint", server.endpoint, "--json", *LOAD, *SLOW, *words]
+    process = Process(command, folder, "bench")
+    process.wait_for(lambda: depth(server) > 0, "messages that have been sent", 30)
+    return process
+
+
+def depth(server: Server) -> int:
+    """How many messages the bench has sent so far, by the service's count of them."""
+    client = server.client()
+    try:
+        urls = client.list_queues(QueueNamePrefix="bench-").get("QueueUrls", [])
+        return sum(
+            int(client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"][name])
+            for url in urls
+            for name in ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+        )
+    finally:
+        client.close()
+
+
+def ended(process: Process, timeout_s: float = 60) -> int:
+    process.wait_for(lambda: process.exit_code is not None, "end", timeout_s)
+    assert process.exit_code is not None
+    return process.exit_code
+
+
+def test_it_goes_on_when_the_service_is_back(own: Server, tmp_path: Path) -> None:
+    with start(tmp_path, own, "--processes", "2", "--patience", "20") as process:
+        own.kill()
+        own.start()
+        assert ended(process) == 0, process.output()
+        row = json.loads(process.out.read_text())["rows"][0]
+    assert (row["sent"], row["lost"], row["corrupt"]) == (240, 0, 0)
+    assert row["failures"] > 0
+
+
+def test_it_gives_up_on_a_service_that_stays_away(own: Server, tmp_path: Path) -> None:
+    with start(tmp_path, own, "--patience", "0.5") as process:
+        own.kill()
+        assert ended(process) == 4
+        assert process.out.read_text() == ""
+        left, reason = process.err.read_text().splitlines()
+    assert left.startswith(f"left at {own.endpoint}, where they could not be removed: bench-")
+    assert reason.startswith(f"rockdove: cannot reach {own.endpoint}: ")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_ends_it_gets_what_was_measured(own: Server, tmp_path: Path, number: signal.Signals) -> None:
+    with start(tmp_path, own, "--processes", "2") as process:
+        os.kill(process.pid, number)
+        assert ended(process) == 130
+        document = json.loads(process.out.read_text())
+    assert document["interrupted"] is True
+    [row] = document["rows"]
+    assert 0 < row["sent"] < 240
+    assert row["lost"] is None
+    assert "no message is lost" not in document["holds"]
+    client = own.client()
+    assert client.list_queues(QueueNamePrefix="bench-").get("QueueUrls", []) == []
+    client.close()
+
+
+def test_its_processes_end_with_it(own: Server, tmp_path: Path) -> None:
+    with start(tmp_path, own, "--processes", "2", "--prefix", "bench-orphan") as process:
+        children = [int(word) for word in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+        assert len(children) >= 2
+        process.kill()
+    watch = Process(["sleep", "30"], tmp_path, "watch")
+    with watch:
+        watch.wait_for(lambda: not any(is_running(child) for child in children), "end of all processes", 20)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
