@@ -47,6 +47,8 @@ class Accounts:
         """``owned`` gives the names of the queues of an account id."""
         # Whether there is any account; once there is, there always will be.
         self.exist = False
+        # Called when accounts or their keys have changed.
+        self.on_change: Callable[[], None] = lambda: None
         self._store = store
         self._clock = clock
         self._key = key
@@ -213,6 +215,7 @@ class Accounts:
         kept = {key.access_key for account in self._by_id.values() for key in account.keys}
         self._secrets = {access_key: secret for access_key, secret in self._secrets.items() if access_key in kept}
         self.exist = bool(self._by_id)
+        self.on_change()
 
     def _new_id(self) -> str:
         if not self.exist:

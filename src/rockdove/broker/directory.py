@@ -15,6 +15,7 @@ from rockdove.store.base import Store
 
 # URLs remembered at most; clients may write one queue's URL in many ways.
 MOST_URLS = 10_000
+LONGEST_URL = 512
 
 
 class Directory:
@@ -75,9 +76,10 @@ class Directory:
             if len(parts) != 3:
                 raise InvalidAddress(f"The address {url} is not valid for this endpoint.")
             queue = self.named(parts[1], parts[2])
-            if len(self._by_url) >= MOST_URLS:
-                self._by_url.clear()
-            self._by_url[url] = queue
+            if len(url) <= LONGEST_URL:
+                if len(self._by_url) >= MOST_URLS:
+                    self._by_url.clear()
+                self._by_url[url] = queue
         return queue
 
     def by_arn(self, arn: str) -> Queue | None:

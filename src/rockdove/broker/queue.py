@@ -19,6 +19,9 @@ class Waiter(Protocol):
     def wake(self) -> None:
         """Try again."""
 
+    def give_up(self) -> None:
+        """Wait no longer."""
+
 
 class Queue:
     """One logical queue over one or more physical ones. The truth is in the store; this is a cache of it."""
@@ -26,6 +29,7 @@ class Queue:
     def __init__(self, record: QueueRecord, region: str, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self.record = record
         self._region = region
         self.uid = bytes.fromhex(record.uid)
         self.fifo = record.fifo
@@ -51,6 +55,10 @@ class Queue:
         self.update(record)
 
     def update(self, record: QueueRecord) -> None:
+        if self.waiters and record.attributes.get("Policy") != self.record.attributes.get("Policy"):
+            # Who waits may have lost the permission to: let everybody ask again.
+            for waiter in list(self.waiters):
+                waiter.give_up()
         self.record = record
         self.settings: Settings = attribute.settings(record.attributes, record.fifo)
         self.policy = permission.of(record.attributes.get("Policy"))

@@ -1,5 +1,6 @@
 """Access policies of queues: their form, and the statements that AddPermission writes."""
 
+import json
 import re
 from typing import Any
 
@@ -34,7 +35,7 @@ _ACCOUNT = re.compile(r"[0-9]{12}")
 def check(text: str) -> None:
     """Refuse what is not a policy, and what is one but has something in it that could not be kept to."""
     try:
-        policy = msgspec.json.decode(text)
+        policy = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         raise InvalidAttributeValue("Invalid value for the parameter Policy.") from None
     if not _is_policy(policy):
@@ -44,6 +45,14 @@ def check(text: str) -> None:
         permission.read(text)
     except Unsupported as error:
         raise InvalidAttributeValue(f"Invalid value for the parameter Policy. Reason: {error}.") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Whoever writes a name twice means one of the two; nobody knows which."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name twice")
+    return found
 
 
 def _check_size(text: str, policy: dict[str, Any]) -> None:

@@ -112,7 +112,7 @@ class Metrics:
             len(self._connections),
             sum(len(queue.waiters) for queue in self._broker.directory),
             len(places.own) + len(places.others),
-            store.trouble is not None,
+            store.trouble is not None or store.full is not None,
             0 if self._recorder is None else self._recorder.dropped,
             store.effort,
         )
@@ -234,7 +234,9 @@ class Sheet(Collector):
 
     def _store(self) -> Iterator[Metric]:
         sample, effort = self.sample, self.sample.effort
-        yield GaugeMetricFamily("rockdove_store_trouble", "1 while the store takes no changes.", int(sample.trouble))
+        yield GaugeMetricFamily(
+            "rockdove_store_trouble", "1 while the store takes no changes, or no sends.", int(sample.trouble)
+        )
         yield CounterMetricFamily("rockdove_store_batches", "Transactions that the store has tried.", effort.batches)
         yield CounterMetricFamily("rockdove_store_failed_batches", "Those that failed.", effort.failed)
         yield CounterMetricFamily(

@@ -14,9 +14,7 @@ from rockdove.server.series import only_of
 
 _TEXT = b"text/plain; charset=utf-8"
 # Headers that proxies add. Whoever sends them did not come from this machine himself, as far as can be known.
-_FORWARDED = frozenset(
-    (b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip")
-)
+_FORWARDED = (b"forwarded", b"via", b"x-real-ip", b"x-forwarded-", b"cf-connecting-ip")
 
 
 class Page(Struct, frozen=True):
@@ -125,7 +123,7 @@ class Pages:
 
     def _is_local(self, peer: str, headers: dict[bytes, bytes]) -> bool:
         """Behind a proxy, every client seems to be local; and a proxy nobody told us of gives itself away."""
-        return not self._behind_proxy and is_loopback(peer) and _FORWARDED.isdisjoint(headers)
+        return not self._behind_proxy and is_loopback(peer) and not any(name.startswith(_FORWARDED) for name in headers)
 
     def _has_token(self, headers: dict[bytes, bytes]) -> bool:
         scheme, _, given = headers.get(b"authorization", b"").partition(b" ")

@@ -140,6 +140,8 @@ class Reader(asyncio.Protocol):
         method, version = self._parser.get_method(), self._parser.get_http_version().encode()
         lines = [b"%b %b HTTP/%b" % (method, b"".join(self._url), version)]
         lines += [b"%b: %b" % pair for pair in self._headers.items() if pair[0].lower() not in _OFFERS]
+        if b"close" in lower(self._headers).get(b"connection", b"").lower():
+            lines.append(b"Connection: close")
         self._parser = httptools.HttpRequestParser(self)
         self._headers_to_come.append(True)
         for read in (self._url, self._body, self._headers):

@@ -168,6 +168,7 @@ class Service:
         receipts = Receipts(snapshot.secret)
         self.broker = Broker(self.store, directory, receipts, self.clock, settings.max_in_flight, most.max_long_polls)
         self.accounts = Accounts(self.store, self.clock, self._make_key(), directory.names_of)
+        self.accounts.on_change = self._end_polls
         self.accounts.load(snapshot.accounts, snapshot.former_accounts)
         self.retention = Retention(directory, self.clock)
         self.move_tasks = MoveTasks(self.broker)
@@ -242,6 +243,13 @@ class Service:
         if self.recorder is not None:
             await asyncio.to_thread(self.recorder.close)
         log.info("stopped", extra=fields("stop"))
+
+    def _end_polls(self) -> None:
+        """Whose account is gone or disabled waits for no more messages."""
+        for connection in self.connections:
+            account = self.accounts.by_id(connection.account)
+            if connection.waiting is not None and (account is None or not account.enabled):
+                connection.waiting.give_up()
 
     # What the front needs.
 

@@ -19,6 +19,9 @@ from rockdove.wire.signature import ALGORITHM, canonical, canonical_path, sha256
 # How far a client's clock may be off, either way.
 SKEW_S = 15 * 60
 _SKEW_US = SKEW_S * SECOND_US
+# What is longer is verified each time, and not remembered: the scope of a signature, the names of all headers.
+LONGEST_SCOPE = 128
+LONGEST_NAMES = 2_048
 # Signing keys, and the beginnings of Authorization headers, remembered at most.
 MOST_KEYS = 4_096
 # Ways in which one client orders its headers.
@@ -120,7 +123,9 @@ class Verifier:
         return self._verify_fully(authorization, method, target, headers, body, hosts)
 
     def _learn(self, authorization: bytes | None, claim: Claim, secret: str, signer: _Signer, headers: Headers) -> None:
-        """Only what has verified is remembered: nobody without a key can fill the memory."""
+        """Only what has verified is remembered, and only if it is short: nobody can fill the memory."""
+        if len(claim.scope) > LONGEST_SCOPE or sum(map(len, headers)) > LONGEST_NAMES:
+            return
         _put(self._signers, (claim.access_key, claim.scope), (secret, signer), MOST_KEYS)
         layout = _layout(claim.names, headers)
         if authorization is None or layout is None:

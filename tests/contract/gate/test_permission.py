@@ -4,14 +4,17 @@ import base64
 import json
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from rockdove.client import Client, Credentials
 from tests.contract.gate.conftest import NewName, Tenant
 from tests.support.raw import Web
 from tests.support.refusal import refused
+from tests.support.service import RunningService
 from tests.support.signing import Plan, by_header
 from tests.support.sqs_queue import SqsQueue, redrive
 
@@ -263,6 +266,47 @@ def test_what_could_not_be_kept_to_is_refused(alice: Tenant, new_name: NewName, 
         queue.set(Policy=_policy(queue, {"Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}}))
     assert "aws:PrincipalOrgID" in told["Message"]
     assert queue.attributes("Policy") == {}
+
+
+def test_a_name_that_stands_twice_in_a_policy(alice: Tenant, new_name: NewName) -> None:
+    queue = alice.queue(new_name())
+    text = _policy(queue, {"Effect": "Allow"}).replace('"Effect": "Allow"', '"Effect": "Deny", "Effect": "Allow"')
+    assert text.count("Effect") == 2
+    with refused("InvalidAttributeValue"):
+        queue.set(Policy=text)
+
+
+def test_who_waits_when_the_permission_is_taken_away_gets_nothing_more(
+    alice: Tenant, bob: Tenant, new_name: NewName
+) -> None:
+    queue = alice.queue(new_name())
+    queue.set(Policy=_policy(queue, {"Principal": {"AWS": bob.arn}}))
+    with ThreadPoolExecutor(1) as aside:
+        waiting = aside.submit(bob.view(queue).receive, WaitTimeSeconds=20)
+        while not waiting.running():
+            time.sleep(0.01)
+        time.sleep(0.2)
+        queue.set(Policy="")
+        queue.send("not for bob")
+        assert waiting.result(15) == []
+    assert [message["Body"] for message in queue.receive()] == ["not for bob"]
+
+
+def test_who_waits_when_the_account_is_disabled_gets_nothing_more(
+    root: Tenant, guarded: RunningService, new_name: NewName
+) -> None:
+    name = new_name().replace("_", "-")
+    dave = Tenant(guarded, guarded.add_account(name))
+    queue = dave.queue(new_name())
+    with ThreadPoolExecutor(1) as aside:
+        waiting = aside.submit(queue.receive, WaitTimeSeconds=20)
+        while not waiting.running():
+            time.sleep(0.01)
+        time.sleep(0.2)
+        with Client(guarded.endpoint, credentials=Credentials(root.made.access_key, root.made.secret)) as client:
+            client.set_account_state(name, "disabled")
+        assert waiting.result(15) == []
+    dave.close()
 
 
 # Dead letters and move tasks.

@@ -461,3 +461,12 @@ def test_nothing_is_remembered_of_what_was_refused(desk: Desk) -> None:
         desk.refuses(by_header(SEND, KEY, "guess", NOW, region=f"r-{number}"))
     for held in (desk.verifier._habits, desk.verifier._signers, desk.verifier._times):
         assert not held
+
+
+def test_what_is_long_is_verified_each_time_and_not_remembered(desk: Desk) -> None:
+    for number in range(3):
+        desk.accepts(signed(region=f"{number}" + "r" * 200))
+        desk.accepts(signed(Plan("POST", "/", {f"X-Other-{number}" + "x" * 3_000: "1"}, b"{}")))
+    remembered = desk.verifier
+    assert not remembered._signers
+    assert not remembered._habits
