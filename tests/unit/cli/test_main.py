@@ -23,6 +23,7 @@ COMMANDS = [
     ("send",),
     ("receive",),
     *[("account", name) for name in ("add", "list", "password", "rotate", "disable", "enable", "remove")],
+    *[("bench", name) for name in ("bdqs", "peers")],
     ("backup",),
     ("check",),
     ("version",),
@@ -69,7 +70,7 @@ def test_without_a_command_there_is_help(cli: Cli) -> None:
 
 
 def test_all_commands_are_listed(cli: Cli) -> None:
-    for group in ((), ("queue",), ("account",)):
+    for group in ((), ("queue",), ("account",), ("bench",)):
         listed = cli(*group, "--help").out.partition("Commands:")[2]
         assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ")] == [
             command[len(group)]
