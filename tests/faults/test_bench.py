@@ -88,14 +88,40 @@ def test_who_ends_it_gets_what_was_measured(own: Server, tmp_path: Path, number:
     client.close()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_drain_can_be_ended_too(own: Server, tmp_path: Path, number: signal.Signals) -> None:
+    # Nearly every receive is forgotten, and nothing comes back before the drain.
+    words = ("--crash", "0.9", "--visibility", "60", "--messages", "5", "--receive-delay", "0")
+    with start(tmp_path, own, *words) as process:
+        process.wait_for(lambda: not workers(process), "the drain", 30)
+        os.kill(process.pid, number)
+        assert ended(process, 20) == 130
+        [row] = json.loads(process.out.read_text())["rows"]
+    assert (row["sent"], row["lost"]) == (20, None)
+    assert depth(own) == 0
+
+
 def test_its_processes_end_with_it(own: Server, tmp_path: Path) -> None:
     with start(tmp_path, own, "--processes", "2", "--prefix", "bench-orphan") as process:
-        children = [int(word) for word in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
-        assert len(children) >= 2
+        children = workers(process)
+        assert len(children) == 2
         process.kill()
     watch = Process(["sleep", "30"], tmp_path, "watch")
     with watch:
         watch.wait_for(lambda: not any(is_running(child) for child in children), "end of all processes", 20)
+
+
+def workers(process: Process) -> list[int]:
+    """The processes that send and receive for it."""
+    children = [int(word) for word in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+    return [child for child in children if b"spawn_main" in command_line(child)]
+
+
+def command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def is_running(pid: int) -> bool:

@@ -1,5 +1,6 @@
 """The processes of a workload: started together, watched, and their notes put together."""
 
+import math
 import multiprocessing
 import signal
 import time
@@ -13,6 +14,7 @@ from msgspec import Struct
 
 from rockdove.bench.board import Board
 from rockdove.bench.error import Trouble, WorkloadFailed
+from rockdove.bench.interrupt import Interrupt
 from rockdove.bench.job import Job
 from rockdove.bench.journal import Notes
 from rockdove.bench.worker import main
@@ -46,17 +48,12 @@ class Fleet:
         self._job = job
         self._pipes: dict[Connection, BaseProcess] = {}
 
-    def run(self, watch: Watch) -> Harvest:
-        """Until all are done, or Ctrl-C. Raises `WorkloadFailed`."""
+    def run(self, watch: Watch, interrupt: Interrupt) -> Harvest:
+        """Until all are done, or somebody ends them. Raises `WorkloadFailed`."""
         reports: list[_Report] = []
-        interrupted = False
         try:
             self._start()
-            self._collect(reports, watch)
-        except KeyboardInterrupt:
-            interrupted = True
-            self._board.stop()
-            self._collect(reports, watch, time.monotonic() + _FAREWELL_S)
+            interrupted = self._collect(reports, watch, interrupt)
         finally:
             self._end()
         for report in reports:
@@ -77,14 +74,20 @@ class Fleet:
                 theirs.close()
                 self._pipes[ours] = process
 
-    def _collect(self, reports: list[_Report], watch: Watch, deadline: float | None = None) -> None:
-        while self._pipes and (deadline is None or time.monotonic() < deadline):
+    def _collect(self, reports: list[_Report], watch: Watch, interrupt: Interrupt) -> bool:
+        """Whether they were told to stop."""
+        deadline = math.inf
+        while self._pipes and time.monotonic() < deadline:
+            if interrupt.heard and deadline == math.inf:
+                self._board.stop()
+                deadline = time.monotonic() + _FAREWELL_S
             if self._board.all_ready():
                 self._board.go()
             for pipe in wait(list(self._pipes), _LOOK_S):
                 assert isinstance(pipe, Connection)
                 reports.append(self._read(pipe))
             watch(self._board)
+        return deadline < math.inf
 
     def _read(self, pipe: Connection) -> _Report:
         try:
@@ -106,9 +109,9 @@ class Fleet:
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Who is started meanwhile does not hear Ctrl-C, which a terminal sends to all: the board tells them."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Who is started meanwhile never hears Ctrl-C, which a terminal sends to all: the board tells them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Sequence
+from itertools import product
 from typing import Protocol
 
 import uvloop
@@ -15,8 +16,9 @@ from rockdove.bench.error import WorkloadFailed, trouble_of
 from rockdove.bench.fault import Dice, generator
 from rockdove.bench.fleet import Fleet
 from rockdove.bench.ground import Ground
+from rockdove.bench.interrupt import Interrupt
 from rockdove.bench.job import Job
-from rockdove.bench.journal import Journal, Sink
+from rockdove.bench.journal import Journal, Notes, Sink
 from rockdove.bench.measure import Round, Row, combined, row
 from rockdove.bench.tracing import Tracing
 from rockdove.bench.workload import Faults, Thread, Workload
@@ -60,66 +62,57 @@ class Result(Struct, frozen=True):
     interrupted: bool
 
 
-def contest(plan: Plan, watcher: Watcher) -> Result:
+def contest(plan: Plan, watcher: Watcher, interrupt: Interrupt) -> Result:
     """All endpoints in turn, round by round, so that what disturbs one disturbs all. Raises `WorkloadFailed`."""
     found: list[list[Row]] = [[] for _ in plan.endpoints]
-    interrupted = False
-    for number in range(plan.rounds):
-        for place, endpoint in enumerate(plan.endpoints):
-            title = f"{endpoint}, round {number + 1} of {plan.rounds}" if plan.rounds > 1 else endpoint
-            outcome = Run(plan, endpoint, watcher).run(title)
-            found[place].append(row(endpoint, outcome.round))
-            interrupted = outcome.interrupted
-            if interrupted:
-                break
-        if interrupted:
+    for number, (place, endpoint) in product(range(plan.rounds), enumerate(plan.endpoints)):
+        if interrupt.heard:
             break
-    return Result([combined(rows) for rows in found if rows], interrupted)
-
-
-class Outcome(Struct, frozen=True):
-    round: Round
-    interrupted: bool
+        title = f"{endpoint}, round {number + 1} of {plan.rounds}" if plan.rounds > 1 else endpoint
+        found[place].append(row(endpoint, Run(plan, endpoint, watcher, interrupt).run(title)))
+    return Result([combined(rows) for rows in found if rows], interrupt.heard)
 
 
 class Run:
     """One round at one endpoint."""
 
-    def __init__(self, plan: Plan, endpoint: str, watcher: Watcher) -> None:
+    def __init__(self, plan: Plan, endpoint: str, watcher: Watcher, interrupt: Interrupt) -> None:
         self._plan = plan
         self._endpoint = endpoint
         self._watcher = watcher
+        self._interrupt = interrupt
         # Not from the seed: two runs at once must not meet in a queue.
         self._run = secrets.token_hex(4)
 
-    def run(self, title: str) -> Outcome:
+    def run(self, title: str) -> Round:
         self._watcher.begin(title, self._plan.workload)
         try:
             with (
                 Tracing(self._plan.trace, f"bench-{self._run}-drain") as tracing,
                 asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
             ):
-                outcome = self._with_queues(runner, tracing.sink)
-            outcome.round.notes.untraced += tracing.dropped
-            return outcome
+                found = self._with_queues(runner, tracing.sink)
+            found.notes.untraced += tracing.dropped
+            return found
         except (Fault, Unreachable, UnexpectedAnswer) as error:
             raise WorkloadFailed(trouble_of(error, self._endpoint)) from error
         finally:
             self._watcher.end()
 
-    def _with_queues(self, runner: asyncio.Runner, sink: Sink | None) -> Outcome:
+    def _with_queues(self, runner: asyncio.Runner, sink: Sink | None) -> Round:
         plan = self._plan
         client = AsyncClient(self._endpoint, region=plan.region)
         ground = Ground(client, plan.prefix, self._run, self._watcher.say)
         try:
-            runner.run(ground.make(plan.workload))
+            if not runner.run(self._interrupt.during(ground.make(plan.workload))):
+                return Round(Notes(), None)
             return self._work(runner, client, ground, sink)
         finally:
             if not plan.keep:
                 runner.run(ground.remove())
             runner.run(client.close())
 
-    def _work(self, runner: asyncio.Runner, client: AsyncClient, ground: Ground, sink: Sink | None) -> Outcome:
+    def _work(self, runner: asyncio.Runner, client: AsyncClient, ground: Ground, sink: Sink | None) -> Round:
         workload = self._plan.workload
         job = Job(
             endpoint=self._endpoint,
@@ -129,16 +122,14 @@ class Run:
             places=ground.places,
             trace=self._plan.trace,
         )
-        harvest = Fleet(job).run(self._watcher.look)
+        harvest = Fleet(job).run(self._watcher.look, self._interrupt)
         if harvest.interrupted:
-            return Outcome(Round(harvest.notes, None), True)
+            return Round(harvest.notes, None)
         missing = missing_of(harvest.notes, workload.queues)
         self._watcher.drain(sum(map(len, missing.values())))
         journal = Journal(self._run, sink)
         dice = Dice(Faults(), generator(workload.seed, "drain", Thread(0, 0)))
         caller = Caller(dice, journal, SystemClock(), workload.patience_s)
-        try:
-            runner.run(Drain(client, caller, journal, workload).run(ground.places, missing))
-        except KeyboardInterrupt:
-            return Outcome(Round(harvest.notes, None), True)
-        return Outcome(Round(harvest.notes, journal.notes), False)
+        drain = Drain(client, caller, journal, workload).run(ground.places, missing)
+        is_final = runner.run(self._interrupt.during(drain))
+        return Round(harvest.notes, journal.notes if is_final else None)

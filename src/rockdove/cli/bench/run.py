@@ -2,15 +2,13 @@
 
 import re
 import shlex
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, NoReturn, TypeAlias
+from typing import Annotated, TypeAlias
 
 import typer
 
-from rockdove.bench import Plan, WorkloadFailed, contest, report
+from rockdove.bench import Interrupt, Plan, WorkloadFailed, contest, report
 from rockdove.cli.bench.bar import Bars
 from rockdove.cli.bench.show import show
 from rockdove.cli.failure import Code, Failure
@@ -40,13 +38,11 @@ def folder(path: Path | None) -> str | None:
 def run(bench: str, plan: Plan, as_json: bool) -> None:
     """Raises `Failure`."""
     _check(plan)
-    before = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        result = contest(plan, Bars())
+        with Interrupt() as interrupt:
+            result = contest(plan, Bars(), interrupt)
     except WorkloadFailed as error:
         raise Failure(str(error), _CODES[error.kind]) from error
-    finally:
-        signal.signal(signal.SIGTERM, before)
     command = shlex.join(["rockdove", *sys.argv[1:]])
     show(report(bench, command, plan.workload, result.rows, result.interrupted), Output(as_json))
 
@@ -59,8 +55,3 @@ def _check(plan: Plan) -> None:
             parse_endpoint(endpoint)
         except ValueError as error:
             raise Failure(str(error), Code.USAGE) from None
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """SIGTERM ends it as Ctrl-C does: queues are removed."""
-    raise KeyboardInterrupt
