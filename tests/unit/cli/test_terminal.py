@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import struct
 import subprocess
 import termios
@@ -118,3 +119,12 @@ def test_a_password_typed_differently_is_not_taken(tmp_path: Path, shared: Serve
     code, shown = prompted(tmp_path, ("correct horse", "correct house"), "account", "password", "ann", *folder)
     assert code == 2
     assert shown.endswith("rockdove: the two passwords differ; nothing was changed\n")
+
+
+def test_a_bench_shows_how_far_it_is(tmp_path: Path, shared: Server) -> None:
+    load = ("--messages", "20", "--size", "10", "--send-delay", "0.01")
+    code, shown = on_terminal(tmp_path, shared, "bench", "bdqs", *load)
+    assert code == 0
+    for bar in ("sent", "received"):
+        assert re.search(rf"{bar} .* 60/60 +[\d,]+/s", shown)
+    assert re.search(r"^messages sent +60$", shown, re.MULTILINE)

@@ -12,10 +12,10 @@ from rockdove.cli.output import note
 
 
 class _Rate(ProgressColumn):
-    """Messages a second over the last seconds."""
+    """Messages a second: over the last seconds, and of all once they are there."""
 
     def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
+        speed = task.completed / task.finished_time if task.finished_time else task.speed
         return Text(f"{speed:,.0f}/s" if speed else "")
 
 
