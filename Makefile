@@ -10,7 +10,7 @@ QUERY_SDK := .setup/query-sdk
 NODE_MODULES := $(JAVASCRIPT)/node_modules/.package-lock.json
 
 # What `make test` runs, in this order; each but lint is also `make test-<stage>`.
-STAGES := lint test-quick $(if $(wildcard tests/faults/test_*.py),test-faults) test-clients test-query
+STAGES := lint test-quick $(if $(wildcard tests/faults/test_*.py),test-faults) test-clients test-query test-spark
 
 # More words for the program a verb starts: make serve ARGS="--port 9325", make test-quick ARGS="-k fifo -x"
 ARGS ?=
@@ -27,15 +27,18 @@ serve: ## start the service (ARGS="--port 9325"), after installing what serving 
 	@exec $(BIN)/rockdove serve $(ARGS)
 
 .PHONY: setup
-setup: ## make .venv/bin/rockdove with every extra and the development tools
+setup: environment needs-spark ## make .venv/bin/rockdove with every extra and the development tools, and see to Java
+
+.PHONY: environment
+environment:
 	@scripts/environment.sh all
 
 .PHONY: test
-test: setup needs-clients ## everything CI runs: lint, then all stages of tests
+test: setup needs-clients needs-spark ## everything CI runs: lint, then all stages of tests
 	@scripts/stages.sh $(MAKE) $(STAGES)
 
 .PHONY: test-quick
-test-quick: setup ## tests that need Python alone; a few minutes
+test-quick: environment ## tests that need Python alone; a few minutes
 	$(BIN)/pytest tests --ignore tests/integration --ignore tests/faults $(ARGS)
 
 .PHONY: test-faults
@@ -44,7 +47,7 @@ test-faults: setup ## tests that kill, cut and fill the disk
 
 .PHONY: test-clients
 test-clients: setup needs-clients ## boto3, AWS CLI, Celery, the JavaScript SDK and nginx against a real server
-	$(BIN)/pytest tests/integration $(ARGS)
+	$(BIN)/pytest tests/integration --ignore tests/integration/spark $(ARGS)
 
 .PHONY: test-query
 test-query: setup $(QUERY_SDK)/installed ## the boto3 tests again with the last boto3 that spoke AWS Query
@@ -56,6 +59,14 @@ $(QUERY_SDK)/installed: tests/integration/query-sdk.txt | setup
 		$(BIN)/pip install --quiet --no-deps --target $(QUERY_SDK) --requirement $<
 	@touch $@
 
+.PHONY: test-spark
+test-spark: setup needs-spark ## the analysis of traces on Spark, on this machine and on a small cluster
+	$(BIN)/pytest tests/integration/spark $(ARGS)
+
+.PHONY: needs-spark
+needs-spark:
+	@scripts/need.sh java=default-jre-headless
+
 .PHONY: needs-clients
 needs-clients:
 	@scripts/need.sh node=nodejs npm=npm nginx=nginx-light
@@ -66,30 +77,31 @@ $(NODE_MODULES): $(JAVASCRIPT)/package.json $(JAVASCRIPT)/package-lock.json
 	@touch $@
 
 .PHONY: lint
-lint: setup ## ruff, mypy and the import order
+lint: environment ## ruff, mypy and the import order
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 .PHONY: fix
-fix: setup ## let ruff repair and format what it can
+fix: environment ## let ruff repair and format what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 .PHONY: audit
-audit: setup ## licences, and known weaknesses of all that is pinned; needs the network, and says so
+audit: environment ## licences, and known weaknesses of all that is pinned; needs the network, and says so
 	@$(BIN)/python scripts/licences.py --check
 	@$(BIN)/python scripts/audit.py
 
 .PHONY: licences
-licences: setup ## write docs/reference/licences.md anew
+licences: environment ## write docs/reference/licences.md anew
 	@$(BIN)/python scripts/licences.py
 
 .PHONY: bench
-bench: setup ## our speed beside a server that stores nothing, driven by wrk
+bench: setup ## our speed beside a server that stores nothing, driven by wrk; the analysis of a trace
 	@scripts/need.sh wrk=wrk
 	@$(BIN)/python -m bench.run $(ARGS)
+	@$(BIN)/python -m bench.analysis
 
 .PHONY: bench-peers
 bench-peers: setup ## the same loads on ElasticMQ and moto
@@ -100,6 +112,7 @@ bench-peers: setup ## the same loads on ElasticMQ and moto
 bench-long: setup ## ten million messages in one queue, then 200 clients for ten minutes
 	@scripts/need.sh wrk=wrk
 	@$(BIN)/python -m bench.depth $(ARGS)
+	@$(BIN)/python -m bench.analysis --events 50000000
 	@$(BIN)/python -m bench.soak $(SOAK_ARGS)
 
 .PHONY: clean

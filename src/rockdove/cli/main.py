@@ -29,6 +29,7 @@ class _Root(LazyGroup):
         "bench": "rockdove.cli.bench:app",
         "backup": "rockdove.cli.backup:backup",
         "check": "rockdove.cli.check:check",
+        "analyse": "rockdove.cli.analyse:analyse",
         "version": "rockdove.cli.version:version",
     }
 

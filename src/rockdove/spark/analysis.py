@@ -1,0 +1,187 @@
+"""The batch analysis: from traces to tables, a summary and a report."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from rockdove.core.errors import RockdoveError
+from rockdove.spark import event, share
+from rockdove.spark.figure import figures
+from rockdove.spark.file import NoTrace, Problem, look, unread
+from rockdove.spark.measure import EVERY, SCHEMA, measurer
+from rockdove.spark.queue import LEVELS, MOMENTS, PERCENTILES, SUMS, WHOLE
+from rockdove.spark.summary import summary
+from rockdove.spark.window import Windows, cut
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Tasks for each core: enough to even out what queues of different sizes cost.
+_TASKS_A_CORE: Final = 4
+# Queues whose windows the report draws, those with most messages.
+DRAWN: Final = 20
+
+Say = Callable[[str], None]
+
+
+class BadWindow(RockdoveError):
+    """The trace cannot be cut into windows of that length."""
+
+
+class Analysis(NamedTuple):
+    """What was found; rows have the columns of the tables."""
+
+    summary: dict[str, Any]
+    overall: Mapping[str, Any]
+    queues: list[Mapping[str, Any]]
+    windows: list[Mapping[str, Any]]
+    windows_by_queue: dict[str, list[Mapping[str, Any]]]
+    window_s: float
+    files: int
+    events: int
+    problems: list[Problem]
+
+    @property
+    def drained(self) -> bool:
+        """Whether the queues that lost messages were seen to be empty after all was sent and received."""
+        return all(row["drained"] for row in self.queues if row["sent"])
+
+
+def analyse(
+    spark: "SparkSession", traces: Sequence[str], out: str, window_s: float | None = None, say: Say = lambda text: None
+) -> Analysis:
+    """Write the tables to `out`, and give what the summary and the report need.
+
+    Raises `NoTrace` and `BadWindow`. Paths are those of any file system that Spark knows.
+    """
+    files = look(spark, traces)
+    say(f"{len(files.paths):,} files, {sum(files.events.values()):,} events")
+    events = event.read(spark, files.paths)
+    found = event.survey(events, spark.sparkContext.defaultParallelism * _TASKS_A_CORE)
+    if found is None:
+        raise NoTrace(f"no event could be read in {', '.join(traces)}")
+    try:
+        windows = cut(found.first, found.last, window_s)
+    except ValueError as error:
+        raise BadWindow(str(error)) from None
+    say(f"{len(found.places):,} queues, {windows.number:,} windows of {windows.width / 1e6:g} s")
+    places = event.places(spark, found).persist()
+    measured = measure(event.by_queue(events, places, found.parts), windows).persist()
+    try:
+        result = _write(spark, measured, places, found, windows, out)
+        say(f"written: {out}")
+        problems = list(files.problems)
+        if sum(row["events"] for row in result.queues) < sum(files.events.values()):
+            problems += unread(spark, files, events.schema)
+        return result._replace(files=len(files.paths), problems=problems)
+    finally:
+        measured.unpersist()
+        places.unpersist()
+
+
+def measure(events: "DataFrame", windows: Windows) -> "DataFrame":
+    """The rows of `rockdove.spark.measure` for events that `event.by_queue` has brought together."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return events.mapInArrow(measurer(windows), from_arrow_schema(SCHEMA))
+
+
+def _write(
+    spark: "SparkSession", measured: "DataFrame", places: "DataFrame", found: event.Survey, windows: Windows, out: str
+) -> Analysis:
+    from pyspark.sql import functions as f
+
+    length = f.lit(max(found.last - found.first, 0))
+    width = f.lit(windows.width)
+    named = f.broadcast(places.join(_names(spark, found), "number"))
+    by_queue = measured.where(f.col("number") != EVERY).join(named, "number")
+    start = f.timestamp_micros(f.lit(windows.begin) + f.col("window") * width).alias("window_start")
+
+    queues = by_queue.where(f.col("window") == WHOLE).select(
+        "name", "account", "queue", *figures(length, f.lit(1)), *_queue_columns()
+    )
+    overall = _overall(spark, measured)
+    all_windows = overall.where(f.col("window") != WHOLE).select(
+        *(f.lit(None).cast("string").alias(name) for name in ("name", "account", "queue")),
+        start,
+        *figures(width, f.lit(len(found.places))),
+    )
+    queue_windows = by_queue.where(f.col("window") != WHOLE).select(
+        "name", "account", "queue", start, *figures(width, f.lit(1))
+    )
+    _parquet(queues.orderBy("name"), f"{out}/queues")
+    _parquet(all_windows.unionByName(queue_windows).orderBy("window_start", "name"), f"{out}/windows")
+
+    rows = [row.asDict() for row in queues.orderBy("name").collect()]
+    whole = overall.where(f.col("window") == WHOLE).select(*figures(length, f.lit(len(rows)))).collect()[0].asDict()
+    drawn = [row["name"] for row in sorted(rows, key=lambda row: -(row["sent"] + row["received"]))[:DRAWN]]
+    lines: dict[str, list[Mapping[str, Any]]] = {name: [] for name in drawn}
+    for row in queue_windows.where(f.col("name").isin(drawn)).orderBy("window_start").collect():
+        lines[row["name"]].append(row.asDict())
+    return Analysis(
+        summary=summary(found.first, found.last, whole, rows),
+        overall=whole,
+        queues=rows,
+        windows=[row.asDict() for row in all_windows.orderBy("window_start").collect()],
+        windows_by_queue=lines,
+        window_s=windows.width / 1e6,
+        files=0,
+        events=found.events,
+        problems=[],
+    )
+
+
+def _names(spark: "SparkSession", found: event.Survey) -> "DataFrame":
+    """A queue goes by its name alone, unless several accounts have one of that name."""
+    owners: dict[str, int] = {}
+    for place in found.places:
+        owners[place.queue] = owners.get(place.queue, 0) + 1
+    names = [
+        (place.number, place.queue if owners[place.queue] == 1 else f"{place.account or 'unknown'}/{place.queue}")
+        for place in found.places
+    ]
+    return spark.createDataFrame(names, "number long, name string")
+
+
+def _queue_columns() -> list[Any]:
+    from pyspark.sql import functions as f
+
+    moments = [f.timestamp_micros(name).alias(name.removesuffix("_us")) for name in MOMENTS if name.endswith("_us")]
+    return [
+        f.try_divide("sender_out_of_order", "sender_ordered").alias("sender_out_of_order_rate"),
+        f.try_divide("sender_displaced", "sender_ordered").alias("sender_displacement"),
+        "events",
+        *moments,
+        (f.col("drained") == 1).alias("drained"),
+    ]
+
+
+def _overall(spark: "SparkSession", measured: "DataFrame") -> "DataFrame":
+    """The sums over all queues, for the whole time and for each window."""
+    from pyspark.sql import functions as f
+
+    counts = measured.where(f.col("number") != EVERY).groupBy("window")
+    summed = counts.agg(*(f.sum(name).alias(name) for name in (*SUMS, *LEVELS)))
+    buckets = measured.where(f.col("number") == EVERY).select("window", "kind", "bucket", "times")
+    return summed.join(f.broadcast(_percentiles(spark, buckets)), "window", "left")
+
+
+def _percentiles(spark: "SparkSession", buckets: "DataFrame") -> "DataFrame":
+    """Of all queues together: the buckets of the tasks are few, and are added up here."""
+    gathered: dict[tuple[int, str], list[tuple[Any, Any]]] = {}
+    for row in buckets.collect():
+        gathered.setdefault((row["window"], row["kind"]), []).append((row["bucket"], row["times"]))
+    found: dict[int, dict[str, int | None]] = {}
+    for (window, kind), parts in gathered.items():
+        values = np.concatenate([np.array(part[0], np.int64) for part in parts])
+        times = np.concatenate([np.array(part[1], np.int64) for part in parts])
+        for at in share.SHARES:
+            name = f"{kind}_p{round(at * 100)}_us"
+            found.setdefault(window, dict.fromkeys(PERCENTILES))[name] = share.percentile(values, times, at)
+    rows = [(window, *values.values()) for window, values in found.items()]
+    return spark.createDataFrame(rows, "window long, " + ", ".join(f"{name} long" for name in PERCENTILES))
+
+
+def _parquet(table: "DataFrame", path: str) -> None:
+    table.coalesce(1).write.mode("overwrite").parquet(path)

@@ -1,0 +1,131 @@
+"""Traces as Spark reads them: pruned to what the figures need, numbered, and brought together by queue."""
+
+import heapq
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rockdove.spark.row import BROKEN, BY_CLIENT, COLUMNS, HASH_BITS, HASH_MASK, MISSING, SUCCESS
+from rockdove.trace.schema import CLIENT, OPS, schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+class Place(NamedTuple):
+    """A queue: its number, and the task that measures it."""
+
+    number: int
+    account: str | None
+    queue: str
+    part: int
+
+
+class Survey(NamedTuple):
+    """What a first look at two or three columns tells. Times are microseconds since 1970."""
+
+    first: int
+    last: int
+    events: int
+    places: list[Place]
+    parts: int
+
+
+def read(spark: "SparkSession", paths: Sequence[str]) -> "DataFrame":
+    """All events in files; a column that a file does not have is null."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    events = spark.read.schema(from_arrow_schema(schema())).parquet(*paths)
+    return events.where(events["event_time"].isNotNull() & events["op"].isin(*OPS))
+
+
+def survey(events: "DataFrame", parts: int) -> Survey | None:
+    """The queues, and the time they span; None if there is no event."""
+    from pyspark.sql import functions as f
+
+    found = (
+        events.groupBy("account", "queue")
+        .agg(
+            f.count("*").alias("events"),
+            f.unix_micros(f.min("event_time")).alias("first"),
+            f.unix_micros(f.max("event_time")).alias("last"),
+        )
+        .collect()
+    )
+    if not found:
+        return None
+    found.sort(key=lambda row: (row["queue"], row["account"] or ""))
+    parts = min(parts, len(found))
+    tasks = share_out([row["events"] for row in found], parts)
+    places = [Place(n, row["account"], row["queue"], tasks[n]) for n, row in enumerate(found)]
+    return Survey(
+        min(row["first"] for row in found),
+        max(row["last"] for row in found),
+        sum(row["events"] for row in found),
+        places,
+        parts,
+    )
+
+
+def share_out(sizes: Sequence[int], parts: int) -> list[int]:
+    """A part for each size, the largest first to the part that has least: no part has a large one and much else."""
+    chosen = [0] * len(sizes)
+    heap = [(0, part) for part in range(parts)]
+    for index in sorted(range(len(sizes)), key=lambda index: -sizes[index]):
+        filled, part = heapq.heappop(heap)
+        chosen[index] = part
+        heapq.heappush(heap, (filled + sizes[index], part))
+    return chosen
+
+
+def places(spark: "SparkSession", found: Survey) -> "DataFrame":
+    return spark.createDataFrame(found.places, "number long, account string, queue string, part int")
+
+
+def by_queue(events: "DataFrame", places: "DataFrame", parts: int) -> "DataFrame":
+    """The columns that `rockdove.spark.row.rows` reads: one shuffle, so that a queue is in one task, sorted by message.
+
+    The sort key is one number, so that Spark can sort by radix. Messages with the same hash are told apart later.
+    """
+    from pyspark.sql import functions as f
+
+    joined = events.join(
+        f.broadcast(places.withColumnRenamed("account", "owner").withColumnRenamed("queue", "name")),
+        (f.col("queue") == f.col("name")) & f.col("account").eqNullSafe(f.col("owner")),
+    )
+    return (
+        joined.select("part", *_numbers(), f.coalesce("message_id", f.lit("")).alias("id"))
+        .repartitionById(parts, "part")
+        .sortWithinPartitions("key")
+        .select(*COLUMNS)
+    )
+
+
+def _numbers() -> "list[Column]":
+    from pyspark.sql import functions as f
+
+    op, received = f.col("op"), f.col("op") == "receive"
+    hashed = f.xxhash64("message_id").bitwiseAND(f.lit(HASH_MASK)).bitwiseOR(f.lit(1))
+    key = f.shiftleft("number", HASH_BITS).bitwiseOR(f.when(f.col("message_id").isNull(), 0).otherwise(hashed))
+    known_sender = f.col("sender").isNotNull() & f.col("seq").isNotNull()
+    numbers = {
+        "key": key,
+        "kind": f.array_position(f.array(*map(f.lit, OPS)), op)
+        - 1
+        + f.when(f.col("side") == CLIENT, BY_CLIENT).otherwise(0)
+        + f.when(f.col("status").between(200, 299), SUCCESS).otherwise(0)
+        + f.when(~f.col("checksum_ok"), BROKEN).otherwise(0),
+        "time": f.unix_micros(f.when(received, f.coalesce("dequeued_at", "event_time")).otherwise(f.col("event_time"))),
+        "enqueued": _known(f.unix_micros("enqueued_at")),
+        "sent": _known(f.unix_micros(f.coalesce("sent_at", "enqueued_at"))),
+        "latency": _known(f.col("latency_us")),
+        "request": f.when(received, f.xxhash64("node", "receiver", "latency_us", "event_time")).otherwise(0),
+        "sender": f.when(known_sender, f.xxhash64("sender").bitwiseOR(f.lit(1))).otherwise(0),
+        "seq": f.coalesce("seq", f.lit(0)),
+    }
+    return [column.cast("long").alias(name) for name, column in numbers.items()]
+
+
+def _known(column: "Column") -> "Column":
+    from pyspark.sql import functions as f
+
+    return f.coalesce(column, f.lit(MISSING))

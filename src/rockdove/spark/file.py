@@ -1,0 +1,147 @@
+"""The files of a trace: which there are, and which cannot be read, and why."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import unquote
+
+from rockdove.core.errors import RockdoveError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# What an event cannot do without, with the types that it has in Parquet.
+_NEEDED: Final = {"event_time": "int64", "side": "binary", "queue": "binary", "op": "binary"}
+# Footers are read so many at a time: it is waiting, mostly.
+_AT_ONCE: Final = 8
+
+
+class NoTrace(RockdoveError):
+    """There is nothing to analyse; the message says where was looked."""
+
+
+class Problem(NamedTuple):
+    """A file that does not count, or not fully."""
+
+    path: str
+    what: str
+
+
+class Footer(NamedTuple):
+    path: str
+    events: int
+    problem: str | None
+
+
+class Files(NamedTuple):
+    """The files that can be read, with the events that their footers promise, and what is wrong with others."""
+
+    events: dict[str, int]
+    problems: list[Problem]
+
+    @property
+    def paths(self) -> list[str]:
+        return list(self.events)
+
+
+def look(spark: "SparkSession", traces: Sequence[str]) -> Files:
+    """Find the files of traces: folders, files or patterns, on any file system that Spark knows. Raises `NoTrace`."""
+    paths = [path for trace in traces for path in _list(spark, trace)]
+    paths = list(dict.fromkeys(paths))
+    if not paths:
+        raise NoTrace(f"no Parquet files in {', '.join(traces)}; record some with: rockdove serve --trace DIR")
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        footers = list(pool.map(lambda path: _footer(spark, path), paths))
+    problems = [Problem(plain(footer.path), footer.problem) for footer in footers if footer.problem]
+    good = [footer for footer in footers if not footer.problem]
+    if not good:
+        shown = "; ".join(f"{problem.path}: {problem.what}" for problem in problems[:3])
+        raise NoTrace(f"none of the {len(paths)} files in {', '.join(traces)} has an event ({shown})")
+    return Files({footer.path: footer.events for footer in good}, problems)
+
+
+def unread(spark: "SparkSession", files: Files, schema: Any) -> list[Problem]:
+    """Which files give fewer events than their footers promise: damaged inside, or removed meanwhile."""
+    from pyspark.sql import functions as f
+
+    rows = spark.read.schema(schema).parquet(*files.paths)
+    # A hash of all columns, so that all are read.
+    whole = rows.select(f.input_file_name().alias("path"), f.hash(*rows.columns).alias("hash"))
+    counts = {plain(row["path"]): row["n"] for row in whole.groupBy("path").agg(f.count("hash").alias("n")).collect()}
+    missing = {path: events - counts.get(plain(path), 0) for path, events in files.events.items()}
+    return [Problem(plain(path), f"{number:,} events could not be read") for path, number in missing.items() if number]
+
+
+def plain(path: str) -> str:
+    """A path as people write it: that of a local file without its scheme."""
+    return re.sub("^file:/+", "/", unquote(path))
+
+
+def _list(spark: "SparkSession", trace: str) -> Iterator[str]:
+    hadoop = _jvm(spark).org.apache.hadoop.fs
+    path = hadoop.Path(trace)
+    system = path.getFileSystem(_configuration(spark))
+    found = system.globStatus(path)
+    if not found:
+        raise NoTrace(f"there is no {trace}")
+    for status in found:
+        if status.isFile():
+            yield status.getPath().toString()
+            continue
+        root = status.getPath().toString().rstrip("/")
+        yield from sorted(_visible(_remote(system.listFiles(status.getPath(), True)), root))
+
+
+def _remote(listing: Any) -> Iterator[str]:
+    while listing.hasNext():
+        yield listing.next().getPath().toString()
+
+
+def _visible(paths: Iterable[str], root: str) -> Iterator[str]:
+    """Parquet files. Those whose name, or whose folder's, begins with a dot or an underscore are not finished."""
+    for path in paths:
+        names = path.removeprefix(root).strip("/").split("/")
+        if path.endswith(".parquet") and not any(name.startswith((".", "_")) for name in names):
+            yield path
+
+
+def _footer(spark: "SparkSession", path: str) -> Footer:
+    from py4j.protocol import Py4JJavaError
+
+    jvm = _jvm(spark)
+    try:
+        source = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(
+            jvm.org.apache.hadoop.fs.Path(path), _configuration(spark)
+        )
+        reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(source)
+    except Py4JJavaError as error:
+        return Footer(path, 0, f"cannot be read: {_reason(error)}")
+    try:
+        schema = reader.getFileMetaData().getSchema()
+        lacking = [name for name, kind in _NEEDED.items() if not _has(schema, name, kind)]
+        events = int(reader.getRecordCount())
+    finally:
+        reader.close()
+    if lacking:
+        return Footer(path, 0, f"not a trace: no column {', '.join(lacking)} of the type that traces have")
+    return Footer(path, events, None if events else "no event in it")
+
+
+def _has(schema: Any, name: str, kind: str) -> bool:
+    if not schema.containsField(name):
+        return False
+    return f" {kind} {name}" in schema.getType(name).toString()
+
+
+def _reason(error: Any) -> str:
+    text = str(error.java_exception.getMessage() or error.java_exception.getClass().getSimpleName())
+    return " ".join(text.split())[:200]
+
+
+def _jvm(spark: "SparkSession") -> Any:
+    return spark.sparkContext._jvm
+
+
+def _configuration(spark: "SparkSession") -> Any:
+    return spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]

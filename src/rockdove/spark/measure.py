@@ -1,0 +1,142 @@
+"""From sorted events to figures, one queue at a time: what Spark's tasks run on Arrow batches."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from rockdove.spark import share
+from rockdove.spark.fold import LATENCY_BITS, LONGEST_US
+from rockdove.spark.order import Ints
+from rockdove.spark.queue import BY_SENDER, LEVELS, MOMENTS, PERCENTILES, SUMS, WHOLE, Queue
+from rockdove.spark.row import HASH_BITS, HASH_MASK, rows
+from rockdove.spark.window import Windows
+
+# The number of no queue: rows of buckets, which are of all queues of a task.
+EVERY: Final = -1
+FIGURES: Final = (*SUMS, *LEVELS, *PERCENTILES, *BY_SENDER, *MOMENTS)
+
+SCHEMA: Final = pa.schema(
+    [
+        ("number", pa.int64()),
+        ("window", pa.int64()),
+        *((name, pa.int64()) for name in FIGURES),
+        ("kind", pa.string()),
+        ("bucket", pa.list_(pa.int64())),
+        ("times", pa.list_(pa.int64())),
+    ]
+)
+# Buckets that wait to be added up, at most.
+_PENDING: Final = 1 << 21
+
+
+def measurer(windows: Windows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for `DataFrame.mapInArrow`."""
+
+    def measure(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        buckets = {kind: Buckets() for kind in ("response", "delivery")}
+        for number, queue in _queues(batches, windows):
+            latencies = queue.latencies()
+            for kind, packed in latencies._asdict().items():
+                buckets[kind].add(packed)
+            yield _batch(number, queue.figures(latencies))
+        for kind, found in buckets.items():
+            yield found.batch(kind)
+
+    return measure
+
+
+def _queues(batches: Iterable[pa.RecordBatch], windows: Windows) -> Iterator[tuple[int, Queue]]:
+    """Each queue once all its events are in it. The events of a task are sorted by their keys."""
+    number, queue = EVERY, Queue(windows)
+    for batch in _whole_messages(batches):
+        events = rows(batch)
+        numbers = events.key >> HASH_BITS
+        begins = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]])
+        for begin, end in zip(begins, [*begins[1:], len(numbers)], strict=True):
+            if numbers[begin] != number:
+                if number != EVERY:
+                    yield number, queue
+                number, queue = int(numbers[begin]), Queue(windows)
+            queue.add(events, int(begin), int(end))
+    if number != EVERY:
+        yield number, queue
+
+
+def _whole_messages(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same events, cut so that no message is in two batches."""
+    rest: pa.RecordBatch | None = None
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        whole = batch if rest is None else pa.concat_batches([rest, batch])
+        keys = whole.column("key").to_numpy()
+        last = int(keys[-1])
+        cut = int(np.searchsorted(keys, last)) if last & HASH_MASK else len(keys)
+        rest = whole.slice(cut) if cut < len(keys) else None
+        if cut:
+            yield whole.slice(0, cut)
+    if rest is not None:
+        yield rest
+
+
+def _batch(number: int, columns: dict[str, list[Any]]) -> pa.RecordBatch:
+    length = len(columns["window"])
+    empty = [None] * length
+    columns = {"number": [number] * length, "kind": empty, "bucket": empty, "times": empty, **columns}
+    return pa.RecordBatch.from_pydict({name: columns[name] for name in SCHEMA.names}, SCHEMA)
+
+
+class Buckets:
+    """Latencies of all queues of a task: fine buckets for the whole time, coarse ones for each window."""
+
+    def __init__(self) -> None:
+        self._fine = Tally()
+        self._coarse = Tally()
+
+    def add(self, packed: Ints) -> None:
+        values = packed & LONGEST_US
+        self._fine.add(share.bucket(values, share.FINE))
+        self._coarse.add((packed - values) | share.bucket(values, share.COARSE))
+
+    def batch(self, kind: str) -> pa.RecordBatch:
+        fine, fine_times = self._fine.result()
+        coarse, coarse_times = self._coarse.result()
+        windows = coarse >> LATENCY_BITS
+        begins = np.flatnonzero(np.r_[True, windows[1:] != windows[:-1]]) if len(windows) else np.zeros(0, np.int64)
+        spans = list(zip(begins, [*begins[1:], len(windows)], strict=True)) if len(windows) else []
+        length = 1 + len(spans)
+        columns: dict[str, list[Any]] = {name: [None] * length for name in FIGURES}
+        columns["number"], columns["kind"] = [EVERY] * length, [kind] * length
+        columns["window"] = [WHOLE, *(int(windows[begin]) for begin in begins)]
+        columns["bucket"] = [fine, *(coarse[begin:end] & LONGEST_US for begin, end in spans)]
+        columns["times"] = [fine_times, *(coarse_times[begin:end] for begin, end in spans)]
+        return pa.RecordBatch.from_pydict({name: columns[name] for name in SCHEMA.names}, SCHEMA)
+
+
+class Tally:
+    """How often each number was seen."""
+
+    def __init__(self) -> None:
+        self._values = np.zeros(0, np.int64)
+        self._times = np.zeros(0, np.int64)
+        self._pending: list[tuple[Ints, Ints]] = []
+        self._size = 0
+
+    def add(self, values: Ints) -> None:
+        found, times = np.unique(values, return_counts=True)
+        self._pending.append((found, times))
+        self._size += len(found)
+        if self._size > _PENDING:
+            self.result()
+
+    def result(self) -> tuple[Ints, Ints]:
+        """The numbers, in order, and their counts."""
+        values = np.concatenate([self._values, *(found for found, _ in self._pending)])
+        times = np.concatenate([self._times, *(number for _, number in self._pending)])
+        self._pending, self._size = [], 0
+        self._values, places = np.unique(values, return_inverse=True)
+        self._times = np.zeros(len(self._values), np.int64)
+        np.add.at(self._times, places, times)
+        return self._values, self._times

@@ -1,0 +1,85 @@
+"""How far a sequence is out of order: its longest increasing subsequence, and how far members are from their places.
+
+`extend` and `displaced` take a sequence piece by piece, so that a stream can be measured, too.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rockdove.spark.compiled import compiled
+
+Ints: TypeAlias = NDArray[np.int64]
+
+
+@compiled
+def extend(tails: Ints, size: int, values: Ints) -> int:
+    """Take the next `values` of a sequence; gives the length of its longest increasing subsequence so far.
+
+    ``tails[k]`` is the smallest value that ends an increasing subsequence of length k + 1 (patience sorting); `size` of
+    them are in use. There must be room for as many as values were taken in all. O(log size) for a value out of order,
+    O(1) for one in order.
+    """
+    for value in values:
+        if size == 0 or value > tails[size - 1]:
+            tails[size] = value
+            size += 1
+            continue
+        low, high = 0, size - 1
+        while low < high:
+            middle = (low + high) >> 1
+            if tails[middle] < value:
+                low = middle + 1
+            else:
+                high = middle
+        tails[low] = value
+    return size
+
+
+@compiled
+def displaced(places: Ints, first: int) -> int:
+    """The sum of the distances from where values stand (`first`, first + 1, ...) to their `places`."""
+    total = 0
+    for index in range(len(places)):
+        total += abs(places[index] - first - index)
+    return total
+
+
+@compiled
+def longest(values: Ints) -> int:
+    """The length of the longest increasing subsequence of a sequence that is there as a whole."""
+    return extend(np.empty(len(values), np.int64), 0, values)
+
+
+@compiled
+def longest_of_blocks(values: Ints, begins: Ints) -> Ints:
+    """The same for each of the blocks that `values` is cut into; a block ends where the next begins."""
+    lengths = np.zeros(len(begins), np.int64)
+    tails = np.empty(len(values), np.int64)
+    for block in range(len(begins)):
+        end = begins[block + 1] if block + 1 < len(begins) else len(values)
+        lengths[block] = extend(tails, 0, values[begins[block] : end])
+    return lengths
+
+
+def ranks_as_received(sent: Ints, high: Ints, low: Ints, received: Ints) -> Ints:
+    """The places in the order of sending, in the order of receiving.
+
+    Messages are sent in the order of `sent`, then of their ids (`high`, `low`). Those received at the same moment have
+    no order among themselves, and are taken as in order.
+    """
+    order = np.argsort(sent, kind="stable")
+    times = sent[order]
+    if np.any(times[1:] == times[:-1]):
+        order = np.lexsort((low.view(np.uint64), high.view(np.uint64), sent))
+    return np.argsort(received[order], kind="stable").astype(np.int64, copy=False)
+
+
+def ranks_by_sender(sender: Ints, seq: Ints, received: Ints) -> tuple[Ints, Ints]:
+    """The same for each sender by its own numbers: the places, one sender after the other, and where each begins."""
+    order = np.lexsort((seq, sender))
+    senders = sender[order]
+    begins = np.flatnonzero(np.r_[True, senders[1:] != senders[:-1]]).astype(np.int64)
+    ranks = np.lexsort((received[order], senders)).astype(np.int64, copy=False)
+    return ranks, begins

@@ -1,0 +1,38 @@
+"""What an analysis hands over beside its tables: ``summary.json`` and ``report.html``."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rockdove.spark.analysis import Analysis
+from rockdove.spark.report import page
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:")
+
+
+def whole_path(path: str) -> str:
+    """A path that means the same on all machines: executors have other working folders."""
+    return path if _SCHEME.match(path) else str(Path(path).absolute())
+
+
+def hand_over(spark: "SparkSession", found: Analysis, out: str) -> None:
+    summary = msgspec.json.format(msgspec.json.encode(found.summary), indent=2)
+    _write(spark, f"{out}/summary.json", summary + b"\n")
+    _write(spark, f"{out}/report.html", page(found).encode())
+
+
+def _write(spark: "SparkSession", path: str, text: bytes) -> None:
+    if not _SCHEME.match(path):
+        Path(path).write_bytes(text)
+        return
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    target = jvm.org.apache.hadoop.fs.Path(path)
+    stream = target.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).create(target, True)  # type: ignore[attr-defined]
+    stream.write(text)
+    stream.close()

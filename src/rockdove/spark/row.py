@@ -1,0 +1,54 @@
+"""Events as columns of numbers: what the compiled loops read, and how an event's kind is packed."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rockdove.spark.order import Ints
+from rockdove.trace.schema import OPS
+
+SEND, RECEIVE, MISS, DELETE, CHANGE, EXPIRE, DEAD_LETTER, REDRIVE, PURGE = range(len(OPS))
+
+# `kind` is the op's place in OPS, and these.
+OP_MASK: Final = 15
+BY_CLIENT: Final = 16
+SUCCESS: Final = 32
+BROKEN: Final = 64
+
+# A time, a latency or a number that is not known.
+MISSING: Final = -(2**63)
+
+# `key` is (queue number << HASH_BITS) | hash of the message's id, which is 0 only where there is no id.
+HASH_BITS: Final = 40
+HASH_MASK: Final = (1 << HASH_BITS) - 1
+
+NUMBERS: Final = ("key", "kind", "time", "enqueued", "sent", "latency", "request", "sender", "seq")
+COLUMNS: Final = (*NUMBERS, "id")
+
+
+class Rows(NamedTuple):
+    """Events, by key. Times are microseconds since 1970. The id of row i is ``data[offsets[i]:offsets[i + 1]]``."""
+
+    key: Ints
+    kind: Ints
+    time: Ints
+    enqueued: Ints
+    sent: Ints
+    latency: Ints
+    request: Ints
+    sender: Ints
+    seq: Ints
+    offsets: NDArray[np.int32]
+    data: NDArray[np.uint8]
+
+
+def rows(batch: pa.RecordBatch) -> Rows:
+    """The columns of a batch without a copy of them."""
+    ids = batch.column("id")
+    numbers = [batch.column(name).to_numpy(zero_copy_only=True) for name in NUMBERS]
+    _, places, text = ids.buffers()
+    offsets = np.frombuffer(places, np.int32)[ids.offset : ids.offset + len(ids) + 1]
+    data = np.frombuffer(text, np.uint8) if text is not None and text.size else np.zeros(1, np.uint8)
+    return Rows(*numbers, offsets, data)

@@ -1,0 +1,129 @@
+"""A Spark session: for this machine, or for any master; what executors need of ours is sent to them."""
+
+import os
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import rockdove
+from rockdove.core.errors import RockdoveError
+from rockdove.trace.extra import MissingExtra
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL: Final = "local[*]"
+INSTALL: Final = "pip install 'rockdove[spark]'"
+JAVA: Final = "Spark needs Java 17 or newer: on Debian or Ubuntu, sudo apt-get install default-jre-headless"
+_LOOPBACK: Final = "127.0.0.1"
+_LOGGING: Final = Path(__file__).with_name("log4j2.properties")
+
+SETTINGS: Final = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",
+    # A file that cannot be read, or is gone by the time that it is read, is reported, and does not end the analysis.
+    "spark.sql.files.ignoreCorruptFiles": "true",
+    "spark.sql.files.ignoreMissingFiles": "true",
+    # Fewer, larger batches: each costs a call of the compiled loops.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+}
+# On one machine the driver does all the work, and nobody else needs to reach it.
+LOCAL_SETTINGS: Final = {
+    "spark.driver.memory": "2g",
+    "spark.driver.host": _LOOPBACK,
+    "spark.driver.bindAddress": _LOOPBACK,
+    "spark.ui.enabled": "false",
+}
+
+
+class SparkFailed(RockdoveError):
+    """Spark could not be started, or could not do the work; the message is for the user."""
+
+
+@contextmanager
+def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> Iterator["SparkSession"]:
+    """A session that ends with the block. Raises `MissingExtra`, `SparkFailed`.
+
+    Without a master it is that of ``spark-submit``, if that started us, else this machine with all its cores.
+    """
+    require()
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    # spark-submit has started a JVM for us, and knows the master.
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if master is None and not submitted:
+        master = LOCAL
+    local = master is not None and master.startswith("local")
+    builder = SparkSession.builder.appName("rockdove")
+    if master is not None:
+        builder = builder.master(master)
+    chosen = {**SETTINGS, **(LOCAL_SETTINGS if local else {}), **_java_options(settings or {}), **(settings or {})}
+    for key, value in chosen.items():
+        builder = builder.config(key, value)
+    with tempfile.TemporaryDirectory(prefix="rockdove-") as folder:
+        try:
+            with _python(chosen.get("spark.pyspark.python") or (sys.executable if local else None)):
+                spark = builder.getOrCreate()
+        except (PySparkException, Py4JError, OSError) as error:
+            where = "" if master is None else f" with master {master}"
+            raise SparkFailed(f"Spark did not start{where}: {_first(error)}") from error
+        try:
+            if not local:
+                spark.sparkContext.addPyFile(str(package(Path(folder))))
+            yield spark
+        finally:
+            spark.stop()
+
+
+@contextmanager
+def _python(program: str | None) -> Iterator[None]:
+    """Spark looks into the environment for the Python that its tasks run; what is set there already counts."""
+    if program is None or "PYSPARK_PYTHON" in os.environ:
+        yield
+        return
+    os.environ["PYSPARK_PYTHON"] = program
+    try:
+        yield
+    finally:
+        del os.environ["PYSPARK_PYTHON"]
+
+
+def require() -> None:
+    """Raises `MissingExtra` or `SparkFailed` if something is not installed."""
+    try:
+        import numba  # noqa: F401
+        import pyarrow  # noqa: F401
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(f"analysis needs {error.name}; install it with: {INSTALL}") from None
+    home = os.environ.get("JAVA_HOME")
+    if not (home and os.access(Path(home) / "bin" / "java", os.X_OK)) and shutil.which("java") is None:
+        raise SparkFailed(JAVA)
+
+
+def package(folder: Path) -> Path:
+    """Our modules in a zip file in `folder`: executors import them from there, and need not have Rockdove installed."""
+    target = folder / "rockdove.zip"
+    root = Path(rockdove.__file__).parent
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(root.rglob("*.py")):
+            archive.write(path, path.relative_to(root.parent))
+    return target
+
+
+def _java_options(settings: Mapping[str, str]) -> dict[str, str]:
+    """Spark's log is for defects only; ours says the rest."""
+    name = "spark.driver.extraJavaOptions"
+    own = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
+    return {name: own} if name not in settings else {}
+
+
+def _first(error: BaseException) -> str:
+    return str(error).strip().split("\n", 1)[0]

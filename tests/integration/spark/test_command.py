@@ -1,0 +1,67 @@
+"""``rockdove analyse`` as users run it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.made_trace import event, received, sent, write
+
+COMMAND = [sys.executable, "-c", "from rockdove.cli import main; main()", "analyse"]
+
+
+def run(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *words], capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+
+
+def test_json_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
+    write(
+        tmp_path / "trace",
+        [sent("<m>", 0, queue="a<b"), received("<m>", 1, 0, queue="a<b"), event("miss", 2, queue="a<b")],
+    )
+    (tmp_path / "trace" / "torn.parquet").write_bytes(b"PAR1")
+    done = run(tmp_path / "trace", "--out", tmp_path / "out", "--master", "local[1]", "--window", "1s", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["queues"]["a<b"]["received"] == 1
+    assert "torn.parquet: cannot be read" in done.stderr
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "a&lt;b" in page
+    assert "a<b" not in page
+    assert "torn.parquet" in page
+    assert not [word for word in ("http://", "https://", "src=", "<link") if word in page]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "queues",
+        "report.html",
+        "summary.json",
+        "windows",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--window", "often"), 2, "--window must be a length of time such as 10s, 1m or 2h, not 'often'"),
+        (("--conf", "spark.x"), 2, "'spark.x' must have the form NAME=VALUE"),
+        (("--master", "local[1]"), 3, "there is no "),
+        (("--master", "nonsense"), 1, "Spark did not start with master nonsense"),
+    ],
+    ids=["window", "setting", "no trace", "no master"],
+)
+def test_what_cannot_be_done_is_said_in_one_line(tmp_path: Path, words: tuple[str, ...], code: int, said: str) -> None:
+    done = run(tmp_path / "nothing", "--out", tmp_path / "out", *words)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_without_java(tmp_path: Path) -> None:
+    done = run(tmp_path, "--out", tmp_path / "out", PATH=str(tmp_path), JAVA_HOME="")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("rockdove: Spark needs Java 17 or newer: on Debian or Ubuntu, sudo apt-get install ")

@@ -1,0 +1,168 @@
+"""The figures of an analysis, computed plainly from a list of events: slow, obvious, and without Spark or numpy."""
+
+import math
+from bisect import bisect_left
+from collections import defaultdict
+from datetime import datetime
+from typing import Any
+
+Event = dict[str, Any]
+ASKED = ("send", "receive", "delete", "change_visibility")
+
+
+def analyse(events: list[Event]) -> dict[str, Any]:
+    """What `summary.json` says of events with the columns of a trace; those that are not known are left out."""
+    first, last = min(e["event_time"] for e in events), max(e["event_time"] for e in events)
+    span_s = (last - first).total_seconds()
+    by_queue: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        by_queue[event["queue"]].append(event)
+    tallies = {name: _Tally(found) for name, found in by_queue.items()}
+    return {
+        "overall": figures(list(tallies.values()), span_s),
+        "queues": {name: figures([tally], span_s) for name, tally in tallies.items()},
+        "drained": {name: tally.drained for name, tally in tallies.items()},
+    }
+
+
+def figures(tallies: "list[_Tally]", span_s: float) -> dict[str, Any]:
+    def total(name: str) -> Any:
+        return sum(getattr(tally, name) for tally in tallies)
+
+    ordered = sum(len(tally.ranks) for tally in tallies)
+    wrong = sum(len(tally.ranks) - longest(tally.ranks) for tally in tallies)
+    moved = sum(abs(place - rank) for tally in tallies for place, rank in enumerate(tally.ranks))
+    return {
+        **{name: total(name) for name in ("sent", "received", "deleted", "expired", "dead_lettered")},
+        "duplicates": total("receives") - total("received"),
+        "lost": total("lost"),
+        "duplication_rate": share(total("receives") - total("received"), total("sent")),
+        "loss_rate": share(total("lost") + total("damaged"), total("sent")),
+        "out_of_order_rate": share(wrong, ordered),
+        "displacement": share(moved, ordered),
+        "send_rate": share(total("sent"), span_s),
+        "receive_delete_rate": share(total("deleted"), span_s),
+        "response_ms": percentiles([value for tally in tallies for value in tally.responses]),
+        "delivery_ms": percentiles([value for tally in tallies for value in tally.deliveries]),
+        "miss_ratio": share(total("misses"), total("misses") + total("hits")),
+        "messages_per_hit": share(total("receives"), total("hits")),
+        "utilisation": share(total("busy_s"), span_s * len(tallies)),
+    }
+
+
+def share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def percentiles(values: list[int]) -> dict[str, float | None]:
+    """Nearest rank, of microseconds, in milliseconds."""
+    ordered = sorted(values)
+    ranks = {at: max(math.ceil(len(ordered) * at / 100) - 1, 0) for at in (50, 95, 99)}
+    return {f"p{at}": ordered[rank] / 1000 if ordered else None for at, rank in ranks.items()}
+
+
+def longest(values: list[int]) -> int:
+    tails: list[int] = []
+    for value in values:
+        place = bisect_left(tails, value)
+        tails[place : place + 1] = [value]
+    return len(tails)
+
+
+def microseconds(begin: datetime, end: datetime) -> int:
+    return max(round((end - begin).total_seconds() * 1e6), 0)
+
+
+class _Tally:
+    """One queue."""
+
+    def __init__(self, events: list[Event]) -> None:
+        self.sent = self.received = self.receives = self.deleted = self.expired = self.dead_lettered = 0
+        self.lost = self.damaged = 0
+        self.responses: list[int] = []
+        self.deliveries: list[int] = []
+        self._asks: set[Any] = set()
+        self._work: list[tuple[datetime, datetime]] = []
+        self._order: list[tuple[datetime, str, datetime]] = []
+        good = [event for event in events if 200 <= (event["status"] or 0) < 300]
+        self._purge = max((e["event_time"] for e in good if e["op"] == "purge"), default=None)
+        by_message: dict[str, list[Event]] = defaultdict(list)
+        for event in good:
+            if event["message_id"] is not None:
+                by_message[event["message_id"]].append(event)
+        for name, found in by_message.items():
+            known = [e for e in events if e["message_id"] == name and e["enqueued_at"] is not None]
+            self._message(name, found, known)
+        misses = [event for event in good if event["op"] == "miss"]
+        client = any(e["side"] == "client" and e["op"] in ("receive", "miss") for e in events)
+        self.misses = sum(event["side"] == ("client" if client else "server") for event in misses)
+        self.hits = len(self._asks)
+        last = max((time(e) for e in self._moved), default=None)
+        empty = max((e["event_time"] for e in misses), default=None)
+        self.drained = empty is not None and (last is None or empty >= last)
+        self.busy_s = _joined(self._work)
+        # Received at the same moment: taken as in order.
+        places = sorted(self._order)
+        self.ranks = sorted(range(len(places)), key=lambda rank: (places[rank][2], rank))
+
+    _moved: list[Event]
+
+    def _message(self, name: str, events: list[Event], known: list[Event]) -> None:
+        self._moved = getattr(self, "_moved", [])
+        counted = []
+        for op in {event["op"] for event in events}:
+            of_op = [event for event in events if event["op"] == op]
+            by_client = [event for event in of_op if event["side"] == "client"]
+            counted += by_client or of_op
+        counted.sort(key=lambda event: (time(event), ORDER.index(event["op"])))
+        found = {op: [event for event in counted if event["op"] == op] for op in ORDER}
+        self._moved += found["send"] + found["receive"]
+        self.responses += [e["latency_us"] for e in counted if e["op"] in ASKED and e["latency_us"] is not None]
+        self._asks |= {(e["node"], e["receiver"], e["latency_us"], e["event_time"]) for e in found["receive"]}
+        self.receives += len(found["receive"])
+        for op, count in (("send", "sent"), ("receive", "received"), ("delete", "deleted")):
+            setattr(self, count, getattr(self, count) + bool(found[op]))
+        left = sorted(found["expire"] + found["dead_letter"] + found["redrive"], key=lambda e: counted.index(e))
+        if left:
+            self.expired += left[0]["op"] == "expire"
+            self.dead_lettered += left[0]["op"] == "dead_letter"
+        enqueued = [e for e in known if e["side"] == "server"] or known
+        self._settle(found, bool(left), enqueued)
+        if found["receive"] and enqueued:
+            self._order.append((enqueued[0]["enqueued_at"], name, time(found["receive"][0])))
+
+    def _settle(self, found: dict[str, list[Event]], left: bool, enqueued: list[Event]) -> None:
+        if found["receive"]:
+            first = found["receive"][0]
+            born = first["sent_at"] or first["enqueued_at"]
+            if born is None and found["send"] and time(found["send"][0]) <= time(first):
+                born = found["send"][0]["sent_at"] or found["send"][0]["enqueued_at"]
+            if born is not None:
+                self.deliveries.append(microseconds(born, time(first)))
+        if found["delete"]:
+            end = time(found["delete"][0])
+            held = [time(e) for e in found["receive"] if time(e) <= end]
+            self._work += [(held[-1], end)] if held else []
+        if not found["send"]:
+            return
+        gone = left or found["delete"] or (self._purge is not None and self._purge >= time(found["send"][0]))
+        self.lost += not gone and not found["receive"]
+        self.damaged += bool(found["receive"]) and all(e["checksum_ok"] is False for e in found["receive"])
+
+
+ORDER = ("send", "receive", "miss", "delete", "change_visibility", "expire", "dead_letter", "redrive", "purge")
+
+
+def time(event: Event) -> datetime:
+    """When it was received, for a receive; when it was answered, for the others."""
+    found: datetime = event["event_time"]
+    return event["dequeued_at"] or found if event["op"] == "receive" else found
+
+
+def _joined(spells: list[tuple[datetime, datetime]]) -> float:
+    total, until = 0.0, None
+    for begin, end in sorted(spells):
+        begin = begin if until is None else max(begin, until)
+        total += max((end - begin).total_seconds(), 0)
+        until = end if until is None else max(until, end)
+    return total

@@ -1,0 +1,109 @@
+"""The compiled loop on Arrow batches, without Spark: the figures of a plain computation, however batches are cut."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rockdove.spark.event import share_out
+from rockdove.spark.measure import measurer
+from rockdove.spark.queue import WHOLE
+from rockdove.spark.row import BROKEN, BY_CLIENT, HASH_BITS, MISSING, NUMBERS, SUCCESS
+from rockdove.spark.window import cut
+from rockdove.trace.schema import OPS
+from tests.support import plain_analysis
+from tests.support.made_trace import Event, received, sent
+from tests.support.random_trace import events, same
+
+SCHEMA = pa.schema([*((name, pa.int64()) for name in NUMBERS), ("id", pa.string())])
+
+
+def micros(moment: Any) -> int:
+    return MISSING if moment is None else round(moment.timestamp() * 1e6)
+
+
+def row(event: Event, numbers: dict[str, int], hash_bits: int) -> dict[str, Any]:
+    """What the SQL of `rockdove.spark.event` makes of an event; few bits let different ids meet."""
+    name = event["message_id"]
+    hashed = 0 if name is None else hash(name) % (1 << hash_bits) | 1
+    ask = (event["node"], event["receiver"], event["latency_us"], event["event_time"])
+    kind = OPS.index(event["op"])
+    kind += BY_CLIENT * (event["side"] == "client") + BROKEN * (event["checksum_ok"] is False)
+    kind += SUCCESS * (200 <= (event["status"] or 0) < 300)
+    return {
+        "key": numbers[event["queue"]] << HASH_BITS | hashed,
+        "kind": kind,
+        "time": micros(plain_analysis.time(event)),
+        "enqueued": micros(event["enqueued_at"]),
+        "sent": micros(event["sent_at"] or event["enqueued_at"]),
+        "latency": MISSING if event["latency_us"] is None else event["latency_us"],
+        "request": hash(ask) if event["op"] == "receive" else 0,
+        "sender": 0,
+        "seq": 0,
+        "id": name or "",
+    }
+
+
+def measured(found: list[Event], size: int, hash_bits: int = 40) -> tuple[dict[str, dict[str, Any]], list[Any]]:
+    names = sorted({event["queue"] for event in found})
+    numbers = {name: number for number, name in enumerate(names)}
+    times = [micros(event["event_time"]) for event in found]
+    rows = sorted((row(event, numbers, hash_bits) for event in found), key=lambda row: row["key"])
+    batches = [pa.RecordBatch.from_pylist(rows[at : at + size], SCHEMA) for at in range(0, len(rows), size)]
+    out = [line for batch in measurer(cut(min(times), max(times)))(batches) for line in batch.to_pylist()]
+    whole = {names[line["number"]]: line for line in out if line["window"] == WHOLE and line["number"] >= 0}
+    return whole, out
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(events(), st.integers(1, 9), st.sampled_from([2, 40]))
+def test_figures_are_those_of_a_plain_computation(found: list[Event], size: int, hash_bits: int) -> None:
+    plain = plain_analysis.analyse(found)
+    whole, lines = measured(found, size, hash_bits)
+    assert set(whole) == set(plain["queues"])
+    for name, line in whole.items():
+        expected = plain["queues"][name]
+        for count in ("sent", "received", "deleted", "expired", "dead_lettered", "lost"):
+            assert line[count] == expected[count], count
+        assert line["receives"] - line["received"] == expected["duplicates"]
+        assert same(line["out_of_order"], expected["out_of_order_rate"], line["ordered"])
+        assert same(line["displaced"], expected["displacement"], line["ordered"])
+        assert same(line["misses"], expected["miss_ratio"], line["misses"] + line["hits"])
+        assert line["response_p95_us"] == in_us(expected["response_ms"]["p95"])
+        assert line["delivery_p50_us"] == in_us(expected["delivery_ms"]["p50"])
+        assert bool(line["drained"]) == plain["drained"][name]
+        windows = [row for row in lines if row["number"] == line["number"] and row["window"] != WHOLE]
+        for count in ("sent", "received", "receives", "deleted", "lost", "misses", "hits", "busy_us", "displaced"):
+            assert sum(row[count] for row in windows) == line[count], count
+
+
+def in_us(value: float | None) -> int | None:
+    return None if value is None else round(value * 1000)
+
+
+def test_messages_whose_hashes_meet_are_told_apart() -> None:
+    found = [sent(f"m{n}", n) for n in range(6)] + [received(f"m{n}", 10 + n, n) for n in range(5)]
+    whole, _ = measured(found, size=4, hash_bits=1)
+    assert [whole["jobs"][name] for name in ("sent", "received", "lost")] == [6, 5, 1]
+
+
+def test_a_message_that_is_received_ten_thousand_times() -> None:
+    found = [sent("poison", 0), *(received("poison", n, 0) for n in range(10_000, 0, -1))]
+    whole, _ = measured(found, size=1000)
+    assert (whole["jobs"]["receives"], whole["jobs"]["received"], whole["jobs"]["ordered"]) == (10_000, 1, 1)
+
+
+@pytest.mark.parametrize("name", ["0b6c1e22-1234-4567-89ab-cd000000000", "m", "message-with-a-long-name-"])
+def test_ids_of_any_form_order_what_was_sent_at_the_same_time(name: str) -> None:
+    found = [sent(f"{name}{n}", 0) for n in range(3)] + [received(f"{name}{n}", 9 - n, 0) for n in range(3)]
+    whole, _ = measured(found, size=100)
+    expected = 2 if len(name) < 16 or len(name) == 35 else 0
+    assert whole["jobs"]["out_of_order"] == expected
+
+
+def test_queues_are_shared_out_so_that_no_task_has_a_large_one_and_much_else() -> None:
+    parts = share_out([50, 10, 10, 10, 10, 10], 2)
+    assert sorted(parts.count(part) for part in (0, 1)) == [1, 5]
+    assert share_out([1, 1], 2) in ([0, 1], [1, 0])
