@@ -1,4 +1,7 @@
-"""What a page needs beyond Python: `<!-- needs: node -->`. `make test` installs it before any test runs."""
+"""What a page needs beyond Python: `<!-- needs: node -->`. `make test` installs it before any test runs.
+
+Pages that need `spark` are read in that stage, by tests/integration/spark/test_page.py.
+"""
 
 import os
 import re
@@ -11,6 +14,10 @@ _NEEDS = re.compile(r"^<!-- needs: (\w+) -->$", re.MULTILINE)
 _PACKAGES = ROOT / "tests" / "integration" / "javascript" / "node_modules"
 # Debian keeps servers where only root's PATH looks.
 PATH = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/usr/local/sbin"])
+
+
+def is_for_spark(page: Page) -> bool:
+    return "spark" in _NEEDS.findall(page.text)
 
 
 def missing(page: Page) -> list[str]:

@@ -82,6 +82,7 @@ class _Tally:
         self.responses: list[int] = []
         self.deliveries: list[int] = []
         self._asks: set[Any] = set()
+        self._moved: list[Event] = []
         self._work: list[tuple[datetime, datetime]] = []
         self._order: list[tuple[datetime, str, datetime]] = []
         good = [event for event in events if 200 <= (event["status"] or 0) < 300]
@@ -105,10 +106,7 @@ class _Tally:
         places = sorted(self._order)
         self.ranks = sorted(range(len(places)), key=lambda rank: (places[rank][2], rank))
 
-    _moved: list[Event]
-
     def _message(self, name: str, events: list[Event], known: list[Event]) -> None:
-        self._moved = getattr(self, "_moved", [])
         counted = []
         for op in {event["op"] for event in events}:
             of_op = [event for event in events if event["op"] == op]

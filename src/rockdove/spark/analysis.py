@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _TASKS_A_CORE: Final = 4
 # Queues whose windows the report draws, those with most messages.
 DRAWN: Final = 20
+_NAMES: Final = ("name", "account", "queue")
 
 Say = Callable[[str], None]
 
@@ -34,9 +35,9 @@ class Analysis(NamedTuple):
 
     summary: dict[str, Any]
     overall: Mapping[str, Any]
-    queues: list[Mapping[str, Any]]
-    windows: list[Mapping[str, Any]]
-    windows_by_queue: dict[str, list[Mapping[str, Any]]]
+    queues: Sequence[Mapping[str, Any]]
+    windows: Sequence[Mapping[str, Any]]
+    windows_by_queue: Mapping[str, Sequence[Mapping[str, Any]]]
     window_s: float
     files: int
     events: int
@@ -66,18 +67,17 @@ def analyse(
     except ValueError as error:
         raise BadWindow(str(error)) from None
     say(f"{len(found.places):,} queues, {windows.number:,} windows of {windows.width / 1e6:g} s")
-    places = event.places(spark, found).persist()
+    places = event.places(spark, found)
     measured = measure(event.by_queue(events, places, found.parts), windows).persist()
     try:
         result = _write(spark, measured, places, found, windows, out)
-        say(f"written: {out}")
-        problems = list(files.problems)
-        if sum(row["events"] for row in result.queues) < sum(files.events.values()):
-            problems += unread(spark, files, events.schema)
-        return result._replace(files=len(files.paths), problems=problems)
     finally:
         measured.unpersist()
-        places.unpersist()
+    say(f"written: {out}")
+    problems = list(files.problems)
+    if sum(row["events"] for row in result.queues) < sum(files.events.values()):
+        problems += unread(spark, files, events.schema)
+    return result._replace(files=len(files.paths), problems=problems)
 
 
 def measure(events: "DataFrame", windows: Windows) -> "DataFrame":
@@ -92,39 +92,27 @@ def _write(
 ) -> Analysis:
     from pyspark.sql import functions as f
 
-    length = f.lit(max(found.last - found.first, 0))
-    width = f.lit(windows.width)
-    named = f.broadcast(places.join(_names(spark, found), "number"))
-    by_queue = measured.where(f.col("number") != EVERY).join(named, "number")
+    length, width = f.lit(max(found.last - found.first, 0)), f.lit(windows.width)
     start = f.timestamp_micros(f.lit(windows.begin) + f.col("window") * width).alias("window_start")
-
-    queues = by_queue.where(f.col("window") == WHOLE).select(
-        "name", "account", "queue", *figures(length, f.lit(1)), *_queue_columns()
-    )
+    by_queue = measured.where(f.col("number") != EVERY).join(f.broadcast(places), "number")
+    queues = by_queue.where(f.col("window") == WHOLE).select(*_NAMES, *figures(length, f.lit(1)), *_queue_columns())
+    queue_windows = by_queue.where(f.col("window") != WHOLE).select(*_NAMES, start, *figures(width, f.lit(1)))
     overall = _overall(spark, measured)
-    all_windows = overall.where(f.col("window") != WHOLE).select(
-        *(f.lit(None).cast("string").alias(name) for name in ("name", "account", "queue")),
-        start,
-        *figures(width, f.lit(len(found.places))),
-    )
-    queue_windows = by_queue.where(f.col("window") != WHOLE).select(
-        "name", "account", "queue", start, *figures(width, f.lit(1))
-    )
-    _parquet(queues.orderBy("name"), f"{out}/queues")
-    _parquet(all_windows.unionByName(queue_windows).orderBy("window_start", "name"), f"{out}/windows")
+    nameless = [f.lit(None).cast("string").alias(name) for name in _NAMES]
+    number = f.lit(len(found.places))
+    all_windows = overall.where(f.col("window") != WHOLE).select(*nameless, start, *figures(width, number))
+    _parquet(queues, ["name"], f"{out}/queues")
+    _parquet(all_windows.unionByName(queue_windows), ["window_start", "name"], f"{out}/windows")
 
-    rows = [row.asDict() for row in queues.orderBy("name").collect()]
-    whole = overall.where(f.col("window") == WHOLE).select(*figures(length, f.lit(len(rows)))).collect()[0].asDict()
+    rows = sorted((row.asDict() for row in queues.collect()), key=lambda row: row["name"])
+    whole = overall.where(f.col("window") == WHOLE).select(*figures(length, number)).collect()[0].asDict()
     drawn = [row["name"] for row in sorted(rows, key=lambda row: -(row["sent"] + row["received"]))[:DRAWN]]
-    lines: dict[str, list[Mapping[str, Any]]] = {name: [] for name in drawn}
-    for row in queue_windows.where(f.col("name").isin(drawn)).orderBy("window_start").collect():
-        lines[row["name"]].append(row.asDict())
     return Analysis(
         summary=summary(found.first, found.last, whole, rows),
         overall=whole,
         queues=rows,
-        windows=[row.asDict() for row in all_windows.orderBy("window_start").collect()],
-        windows_by_queue=lines,
+        windows=_by_time(all_windows),
+        windows_by_queue=_lines(queue_windows, drawn),
         window_s=windows.width / 1e6,
         files=0,
         events=found.events,
@@ -132,16 +120,16 @@ def _write(
     )
 
 
-def _names(spark: "SparkSession", found: event.Survey) -> "DataFrame":
-    """A queue goes by its name alone, unless several accounts have one of that name."""
-    owners: dict[str, int] = {}
-    for place in found.places:
-        owners[place.queue] = owners.get(place.queue, 0) + 1
-    names = [
-        (place.number, place.queue if owners[place.queue] == 1 else f"{place.account or 'unknown'}/{place.queue}")
-        for place in found.places
-    ]
-    return spark.createDataFrame(names, "number long, name string")
+def _by_time(windows: "DataFrame") -> list[dict[str, Any]]:
+    return sorted((row.asDict() for row in windows.collect()), key=lambda row: row["window_start"])
+
+
+def _lines(windows: "DataFrame", names: Sequence[str]) -> dict[str, list[Mapping[str, Any]]]:
+    """The windows of some queues."""
+    lines: dict[str, list[Mapping[str, Any]]] = {name: [] for name in names}
+    for row in _by_time(windows.where(windows["name"].isin(list(names)))):
+        lines[row["name"]].append(row)
+    return lines
 
 
 def _queue_columns() -> list[Any]:
@@ -183,5 +171,5 @@ def _percentiles(spark: "SparkSession", buckets: "DataFrame") -> "DataFrame":
     return spark.createDataFrame(rows, "window long, " + ", ".join(f"{name} long" for name in PERCENTILES))
 
 
-def _parquet(table: "DataFrame", path: str) -> None:
-    table.coalesce(1).write.mode("overwrite").parquet(path)
+def _parquet(table: "DataFrame", order: list[str], path: str) -> None:
+    table.coalesce(1).sortWithinPartitions(*order).write.mode("overwrite").parquet(path)

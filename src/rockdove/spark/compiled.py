@@ -1,7 +1,7 @@
-"""How loops are compiled: once, kept on disk, and without Python's checks of indices."""
+"""How loops are compiled: once, and kept on disk."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from numba import njit
 
@@ -10,5 +10,4 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 def compiled(loop: Loop) -> Loop:
     """Numba's decorator, with the types that it hides."""
-    made: Loop = njit(cache=True, nogil=True)(loop)
-    return made
+    return cast(Loop, njit(cache=True, nogil=True)(loop))

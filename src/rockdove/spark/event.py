@@ -1,8 +1,9 @@
 """Traces as Spark reads them: pruned to what the figures need, numbered, and brought together by queue."""
 
 import heapq
+from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rockdove.spark.row import BROKEN, BY_CLIENT, COLUMNS, HASH_BITS, HASH_MASK, MISSING, SUCCESS
 from rockdove.trace.schema import CLIENT, OPS, schema
@@ -12,9 +13,13 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """A queue: its number, and the task that measures it."""
+    """A queue: its number, the task that measures it, and what people call it.
+
+    That is its name alone, unless several accounts have a queue of that name.
+    """
 
     number: int
+    name: str
     account: str | None
     queue: str
     part: int
@@ -56,7 +61,11 @@ def survey(events: "DataFrame", parts: int) -> Survey | None:
     found.sort(key=lambda row: (row["queue"], row["account"] or ""))
     parts = min(parts, len(found))
     tasks = share_out([row["events"] for row in found], parts)
-    places = [Place(n, row["account"], row["queue"], tasks[n]) for n, row in enumerate(found)]
+    names = Counter(row["queue"] for row in found)
+    places = [
+        Place(n, _name(row, names[row["queue"]] == 1), row["account"], row["queue"], tasks[n])
+        for n, row in enumerate(found)
+    ]
     return Survey(
         min(row["first"] for row in found),
         max(row["last"] for row in found),
@@ -64,6 +73,11 @@ def survey(events: "DataFrame", parts: int) -> Survey | None:
         places,
         parts,
     )
+
+
+def _name(row: Any, alone: bool) -> str:
+    name: str = row["queue"]
+    return name if alone else f"{row['account'] or 'unknown'}/{name}"
 
 
 def share_out(sizes: Sequence[int], parts: int) -> list[int]:
@@ -78,7 +92,7 @@ def share_out(sizes: Sequence[int], parts: int) -> list[int]:
 
 
 def places(spark: "SparkSession", found: Survey) -> "DataFrame":
-    return spark.createDataFrame(found.places, "number long, account string, queue string, part int")
+    return spark.createDataFrame(found.places, "number long, name string, account string, queue string, part int")
 
 
 def by_queue(events: "DataFrame", places: "DataFrame", parts: int) -> "DataFrame":
@@ -89,8 +103,8 @@ def by_queue(events: "DataFrame", places: "DataFrame", parts: int) -> "DataFrame
     from pyspark.sql import functions as f
 
     joined = events.join(
-        f.broadcast(places.withColumnRenamed("account", "owner").withColumnRenamed("queue", "name")),
-        (f.col("queue") == f.col("name")) & f.col("account").eqNullSafe(f.col("owner")),
+        f.broadcast(places.select("number", "part", f.col("account").alias("owner"), f.col("queue").alias("called"))),
+        (f.col("queue") == f.col("called")) & f.col("account").eqNullSafe(f.col("owner")),
     )
     return (
         joined.select("part", *_numbers(), f.coalesce("message_id", f.lit("")).alias("id"))

@@ -47,6 +47,7 @@ def figures(length_us: "Column", queues: "Column") -> "list[Column]":
     from pyspark.sql import functions as f
 
     duplicates = f.col("receives") - f.col("received")
+    length_us = length_us.cast("double")
     length_s = length_us / 1e6
     made = {
         "duplicates": duplicates,

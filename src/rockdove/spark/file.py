@@ -66,9 +66,11 @@ def unread(spark: "SparkSession", files: Files, schema: Any) -> list[Problem]:
     from pyspark.sql import functions as f
 
     rows = spark.read.schema(schema).parquet(*files.paths)
-    # A hash of all columns, so that all are read.
-    whole = rows.select(f.input_file_name().alias("path"), f.hash(*rows.columns).alias("hash"))
-    counts = {plain(row["path"]): row["n"] for row in whole.groupBy("path").agg(f.count("hash").alias("n")).collect()}
+    # A figure of all columns is asked for, so that all are read.
+    found = rows.groupBy(f.input_file_name().alias("path")).agg(
+        f.count("*").alias("events"), f.bit_xor(f.hash(*rows.columns))
+    )
+    counts = {plain(row["path"]): row["events"] for row in found.collect()}
     missing = {path: events - counts.get(plain(path), 0) for path, events in files.events.items()}
     return [Problem(plain(path), f"{number:,} events could not be read") for path, number in missing.items() if number]
 
@@ -144,4 +146,4 @@ def _jvm(spark: "SparkSession") -> Any:
 
 
 def _configuration(spark: "SparkSession") -> Any:
-    return spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+    return spark.sparkContext._jsc.hadoopConfiguration()

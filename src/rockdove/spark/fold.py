@@ -113,7 +113,8 @@ def _note_event(rows: Rows, row: int, book: Book) -> None:
 
 @compiled
 def _window(book: Book, time: int) -> int:
-    return max(0, min((time - book.begin) // book.width, book.counts.shape[1] - 1))
+    last: int = book.counts.shape[1] - 1
+    return max(0, min((time - book.begin) // book.width, last))
 
 
 @compiled
@@ -163,7 +164,8 @@ def _compare(rows: Rows, one: int, other: int) -> int:
     a_end, b_end = rows.offsets[one + 1], rows.offsets[other + 1]
     while a < a_end and b < b_end:
         if rows.data[a] != rows.data[b]:
-            return int(rows.data[a]) - int(rows.data[b])
+            # A byte has no sign, and a difference of two would have none either.
+            return -1 if rows.data[a] < rows.data[b] else 1
         a += 1
         b += 1
     return int((a_end - a) - (b_end - b))
@@ -260,9 +262,7 @@ def _count_stay(book: Book, entered: int, received: int, gone: int) -> None:
     """When the message came, when it no longer waited for its first receive, and when it was gone."""
     if entered == MISSING:
         return
-    last = book.begin + book.width * book.counts.shape[1]
-    if entered < last:
-        book.counts[ENTERED, _window(book, entered)] += 1
+    book.counts[ENTERED, _window(book, entered)] += 1
     if received != MISSING or gone != MISSING:
         start = received if gone == MISSING else gone if received == MISSING else min(received, gone)
         book.counts[STARTED, _window(book, max(start, entered))] += 1

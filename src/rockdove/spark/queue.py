@@ -69,7 +69,7 @@ class Queue:
         book.fold(rows, begin, end, self._book)
 
     def _make_room(self, number: int) -> None:
-        grown = {}
+        grown: dict[str, Any] = {}
         for fact, names in _FIELDS.items():
             need = int(self._book.facts[fact]) + number
             for name in names:

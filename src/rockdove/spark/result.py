@@ -33,6 +33,6 @@ def _write(spark: "SparkSession", path: str, text: bytes) -> None:
     jvm = spark.sparkContext._jvm
     assert jvm is not None
     target = jvm.org.apache.hadoop.fs.Path(path)
-    stream = target.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).create(target, True)  # type: ignore[attr-defined]
+    stream = target.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).create(target, True)
     stream.write(text)
     stream.close()

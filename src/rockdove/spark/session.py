@@ -38,6 +38,8 @@ LOCAL_SETTINGS: Final = {
     "spark.driver.host": _LOOPBACK,
     "spark.driver.bindAddress": _LOOPBACK,
     "spark.ui.enabled": "false",
+    # All that is shuffled beside the events is small.
+    "spark.sql.shuffle.partitions": "4",
 }
 
 

@@ -7,7 +7,7 @@ from rockdove.spark.order import Ints
 SHARES = (0.50, 0.95, 0.99)
 
 # Bits kept of a value: buckets are exact below 2**BITS, and at most 2**(1 - BITS) wide beyond, relative to the value.
-FINE = 12
+FINE = 16
 COARSE = 6
 
 
@@ -21,7 +21,8 @@ def bucket(values: Ints, bits: int) -> Ints:
     """The lower ends of the values' buckets; `values` are not negative."""
     length = np.frexp(values.astype(np.float64))[1]
     shift = np.maximum(length - bits, 0)
-    return values >> shift << shift
+    lower: Ints = values >> shift << shift
+    return lower
 
 
 def percentile(values: Ints, counts: Ints, share: float) -> int | None:

@@ -128,7 +128,7 @@ def test_what_both_sides_saw_counts_once_by_the_clients_event(analysed: Analysed
     assert [found[name] for name in ("sent", "received", "deleted", "duplicates", "lost")] == [2, 1, 1, 0, 1]
     assert (found["miss_ratio"], found["messages_per_hit"]) == (0.5, 1)
     assert found["response_ms"] == {"p50": 9, "p95": 9, "p99": 9}
-    assert found["delivery_ms"]["p50"] == 10_500
+    assert found["delivery_ms"]["p50"] == pytest.approx(10_500, rel=4e-5)
 
 
 def test_messages_of_one_answer_are_one_hit(analysed: Analysed) -> None:
@@ -175,9 +175,9 @@ def test_windows(analysed: Analysed, tmp_path: Path) -> None:
         (0, 0, 1, 0, 1, 0, 0, 0.1),
         (0, 0, 0, 1, 1, 0, 0, 0),
     ]
-    assert [row for row in table if row["name"] == "jobs"] == [
-        row | {"name": "jobs", "account": "000000000000", "queue": "jobs"} for row in every
-    ]
+    jobs = [row for row in table if row["name"] == "jobs"]
+    assert [[row[name] for name in shown] for row in jobs] == [[row[name] for name in shown] for row in every]
+    assert [row["delivery_p50_ms"] for row in jobs] == [None, 10_000, None, None]
 
 
 def test_too_many_windows(analysed: Analysed) -> None:
@@ -253,7 +253,7 @@ def test_the_plan_has_one_shuffle_and_reads_only_what_it_needs(spark: "SparkSess
 
 
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(found=st.lists(random_events(), min_size=1, max_size=2))
 def test_figures_are_those_of_a_plain_computation(
@@ -275,7 +275,12 @@ def test_figures_are_those_of_a_plain_computation(
 
 
 def assert_close(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Percentiles of all queues together are those of buckets, 0.05 % wide."""
+    """Percentiles of all queues together are those of buckets, 0.003 % wide."""
     assert set(found) == set(expected)
     for name, value in expected.items():
-        assert found[name] == pytest.approx(value, rel=5e-4, abs=1e-9), name
+        if isinstance(value, dict):
+            assert_close(found[name], value)
+        elif value is None:
+            assert found[name] is None, name
+        else:
+            assert found[name] == pytest.approx(value, rel=4e-5, abs=1e-9), name

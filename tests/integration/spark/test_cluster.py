@@ -31,7 +31,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     packages = next(home.glob("lib/python*/site-packages"))
     (packages / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
     program = home / "bin" / "python"
-    look = [program, "-c", "import numba, pyarrow, importlib.util; print(importlib.util.find_spec('rockdove'))"]
+    look = [str(program), "-c", "import numba, pyarrow, importlib.util; print(importlib.util.find_spec('rockdove'))"]
     done = subprocess.run(look, capture_output=True, text=True, check=True, env=_clean(), cwd=home)
     assert done.stdout == "None\n"
     return program
