@@ -104,7 +104,7 @@ select
   coalesce(epoch_us(enqueued_at), -9223372036854775808) as enqueued,
   coalesce(epoch_us(coalesce(sent_at, enqueued_at)), -9223372036854775808) as sent,
   coalesce(latency_us, -9223372036854775808) as latency,
-  if(op = 'receive', (hash(node, receiver, latency_us, event_time) >> 1)::bigint, 0) as request,
+  if(op = 'receive', (hash(node, receiver, latency_us, coalesce(dequeued_at, event_time)) >> 1)::bigint, 0) as request,
   if(sender is not null and seq is not null, (hash(sender) >> 1)::bigint | 1, 0) as sender,
   coalesce(seq, 0) as seq,
   coalesce(message_id, '') as id

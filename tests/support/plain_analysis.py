@@ -116,7 +116,7 @@ class _Tally:
         found = {op: [event for event in counted if event["op"] == op] for op in ORDER}
         self._moved += found["send"] + found["receive"]
         self.responses += [e["latency_us"] for e in counted if e["op"] in ASKED and e["latency_us"] is not None]
-        self._asks |= {(e["node"], e["receiver"], e["latency_us"], e["event_time"]) for e in found["receive"]}
+        self._asks |= {(e["node"], e["receiver"], e["latency_us"], time(e)) for e in found["receive"]}
         self.receives += len(found["receive"])
         for op, count in (("send", "sent"), ("receive", "received"), ("delete", "deleted")):
             setattr(self, count, getattr(self, count) + bool(found[op]))

@@ -123,4 +123,4 @@ def _share(value: Any) -> str:
 def _percentiles(values: dict[str, Any]) -> str:
     if values["p50"] is None:
         return "none"
-    return ", ".join(f"{name} {value:,.3g} ms" for name, value in values.items())
+    return ", ".join(f"{name} {_number(value)} ms" for name, value in values.items())

@@ -120,6 +120,7 @@ def _numbers() -> "list[Column]":
     op, received = f.col("op"), f.col("op") == "receive"
     hashed = f.xxhash64("message_id").bitwiseAND(f.lit(HASH_MASK)).bitwiseOR(f.lit(1))
     key = f.shiftleft("number", HASH_BITS).bitwiseOR(f.when(f.col("message_id").isNull(), 0).otherwise(hashed))
+    time = f.when(received, f.coalesce("dequeued_at", "event_time")).otherwise(f.col("event_time"))
     known_sender = f.col("sender").isNotNull() & f.col("seq").isNotNull()
     numbers = {
         "key": key,
@@ -128,11 +129,11 @@ def _numbers() -> "list[Column]":
         + f.when(f.col("side") == CLIENT, BY_CLIENT).otherwise(0)
         + f.when(f.col("status").between(200, 299), SUCCESS).otherwise(0)
         + f.when(~f.col("checksum_ok"), BROKEN).otherwise(0),
-        "time": f.unix_micros(f.when(received, f.coalesce("dequeued_at", "event_time")).otherwise(f.col("event_time"))),
+        "time": f.unix_micros(time),
         "enqueued": _known(f.unix_micros("enqueued_at")),
         "sent": _known(f.unix_micros(f.coalesce("sent_at", "enqueued_at"))),
         "latency": _known(f.col("latency_us")),
-        "request": f.when(received, f.xxhash64("node", "receiver", "latency_us", "event_time")).otherwise(0),
+        "request": f.when(received, f.xxhash64("node", "receiver", "latency_us", time)).otherwise(0),
         "sender": f.when(known_sender, f.xxhash64("sender").bitwiseOR(f.lit(1))).otherwise(0),
         "seq": f.coalesce("seq", f.lit(0)),
     }

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
     from rockdove.spark.analysis import Analysis
 
-SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2", "spark.driver.memory": "1g"}
+# Small traces: what Spark would compile for large ones takes longer than the work.
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.driver.memory": "1g",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
 
 
 @pytest.fixture(scope="session")

@@ -133,7 +133,9 @@ def test_what_both_sides_saw_counts_once_by_the_clients_event(analysed: Analysed
 
 def test_messages_of_one_answer_are_one_hit(analysed: Analysed) -> None:
     events = [sent(f"m{n}", n) for n in range(4)]
-    events += [received(f"m{n}", 10, n, latency_us=77) for n in range(3)] + [received("m3", 11, 3, latency_us=77)]
+    # The service records them one after the other, but they were received at one moment.
+    events += [received(f"m{n}", 10 + n / 1e6, n, dequeued_at=10, latency_us=77) for n in range(3)]
+    events += [received("m3", 11, 3, latency_us=77)]
     found = analysed([*events, event("miss", 12), event("miss", 13)]).summary["overall"]
     assert (found["messages_per_hit"], found["miss_ratio"]) == (2, 0.5)
 

@@ -26,6 +26,7 @@ COMMANDS = [
     *[("bench", name) for name in ("bdqs", "peers")],
     ("backup",),
     ("check",),
+    ("analyse",),
     ("version",),
 ]
 TALKING = [

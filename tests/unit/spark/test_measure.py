@@ -34,7 +34,7 @@ def row(event: Event, numbers: dict[str, int], hash_bits: int) -> dict[str, Any]
     """What the SQL of `rockdove.spark.event` makes of an event; few bits let different ids meet."""
     name = event["message_id"]
     hashed = 0 if name is None else hash(name) % (1 << hash_bits) | 1
-    ask = (event["node"], event["receiver"], event["latency_us"], event["event_time"])
+    ask = (event["node"], event["receiver"], event["latency_us"], plain_analysis.time(event))
     kind = OPS.index(event["op"])
     kind += BY_CLIENT * (event["side"] == "client") + BROKEN * (event["checksum_ok"] is False)
     kind += SUCCESS * (200 <= (event["status"] or 0) < 300)

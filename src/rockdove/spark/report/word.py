@@ -29,6 +29,6 @@ def percent(value: Any) -> str:
 def milliseconds(value: Any) -> str:
     if value is None:
         return NOTHING
-    if value >= 60_000:
+    if value >= 600_000:
         return f"{value / 60_000:.3g} min"
     return f"{value / 1000:.3g} s" if value >= 1000 else f"{value:.3g} ms"
