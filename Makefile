@@ -12,6 +12,9 @@ NODE_MODULES := $(JAVASCRIPT)/node_modules/.package-lock.json
 # What `make test` runs, in this order; each but lint is also `make test-<stage>`.
 STAGES := lint test-quick $(if $(wildcard tests/faults/test_*.py),test-faults) test-clients test-query test-spark
 
+# Contracts that take their time, because clients in them do: they run with the faults.
+SLOW := tests/contract/abuse tests/contract/transport
+
 # More words for the program a verb starts: make serve ARGS="--port 9325", make test-quick ARGS="-k fifo -x"
 ARGS ?=
 # The same for the soak at the end of `make bench-long`: SOAK_ARGS="--seconds 60"
@@ -39,11 +42,11 @@ test: setup needs-clients needs-spark ## everything CI runs: lint, then all stag
 
 .PHONY: test-quick
 test-quick: environment ## tests that need Python alone; a few minutes
-	$(BIN)/pytest tests --ignore tests/integration --ignore tests/faults $(ARGS)
+	$(BIN)/pytest tests --ignore tests/integration --ignore tests/faults $(SLOW:%=--ignore %) $(ARGS)
 
 .PHONY: test-faults
 test-faults: setup ## tests that kill, cut and fill the disk
-	$(BIN)/pytest tests/faults $(ARGS)
+	$(BIN)/pytest tests/faults $(SLOW) $(ARGS)
 
 .PHONY: test-clients
 test-clients: setup needs-clients ## boto3, AWS CLI, Celery, the JavaScript SDK and nginx against a real server
