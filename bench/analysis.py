@@ -71,18 +71,18 @@ def duckdb_counts(folder: Path, cores: int, rounds: int) -> tuple[float, dict[st
 
     def once() -> dict[str, int]:
         with duckdb.connect() as base:
-            base.execute(f"set threads = {cores}; set TimeZone = 'UTC'; set preserve_insertion_order = false")
+            base.execute(f"set threads = {cores}; set TimeZone = 'UTC'")
             base.execute(f"set temp_directory = '{folder.parent / 'duckdb'}'; set memory_limit = '6GB'")
             files = f"read_parquet('{folder}/*.parquet')"
             base.execute(
                 "create temp table places as select account, queue, row_number() over (order by queue, account) - 1 as "
                 "number, min(epoch_us(event_time)) as first, max(epoch_us(event_time)) as last "
-                f"from {files} group by all"
+                f"from {files} group by account, queue"
             )
             spans: list[tuple[int, int]] = base.execute("select min(first), max(last) from places").fetchall()
             measure = measurer(cut(*spans[0]))
             counts = dict.fromkeys(COUNTS, 0)
-            batches: Any = base.execute(_SQL.format(files=files, ops=list(OPS))).to_arrow_reader(65_536)
+            batches: Any = base.sql(_SQL.format(files=files, ops=list(OPS))).to_arrow_reader(65_536)
             for batch in measure(batches):
                 number, window = batch.column("number").to_numpy(), batch.column("window").to_numpy()
                 whole = (number != EVERY) & (window == WHOLE)

@@ -65,13 +65,17 @@ def _queues(batches: Iterable[pa.RecordBatch], windows: Windows) -> Iterator[tup
 
 
 def _whole_messages(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same events, cut so that no message is in two batches."""
+    """The same events, cut so that no message is in two batches. Raises `ValueError` if they are not sorted."""
     rest: pa.RecordBatch | None = None
+    before = np.int64(0)
     for batch in batches:
         if batch.num_rows == 0:
             continue
         whole = batch if rest is None else pa.concat_batches([rest, batch])
         keys = whole.column("key").to_numpy()
+        if keys[0] < before or np.any(keys[1:] < keys[:-1]):
+            raise ValueError("events must be sorted by their keys")
+        before = keys[-1]
         last = int(keys[-1])
         cut = int(np.searchsorted(keys, last)) if last & HASH_MASK else len(keys)
         rest = whole.slice(cut) if cut < len(keys) else None

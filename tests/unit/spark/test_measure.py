@@ -108,6 +108,15 @@ def test_ids_of_any_form_order_what_was_sent_at_the_same_time(name: str) -> None
     assert whole["jobs"]["out_of_order"] == 2
 
 
+def test_events_that_are_not_sorted_are_refused() -> None:
+    """Rather than that messages are counted in pieces."""
+    rows = [row(event, {"jobs": 1 - n}, 40) for n, event in enumerate([sent("a", 0), sent("b", 1)])]
+    for size in (1, 2):
+        batches = [pa.RecordBatch.from_pylist(rows[at : at + size], SCHEMA) for at in range(0, 2, size)]
+        with pytest.raises(ValueError, match="sorted"):
+            list(measurer(cut(0, 1))(batches))
+
+
 def test_ops_are_numbered_as_in_the_schema() -> None:
     named = {"CHANGE": "change_visibility"}
     names = ("SEND", "RECEIVE", "MISS", "DELETE", "CHANGE", "EXPIRE", "DEAD_LETTER", "REDRIVE", "PURGE")
