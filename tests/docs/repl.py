@@ -11,7 +11,7 @@ from pathlib import Path
 
 # Printed after each command, before its exit code; no command prints it.
 _END = b"\x1e"
-_TIMEOUT_S = 40
+_TIMEOUT_S = 280
 
 # Commands come separated by NUL. Each finds the exit code of the one before it in $?.
 _BASH = r"""
