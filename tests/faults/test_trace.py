@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import BotoCoreError, ClientError
 
 from tests.support.metrics import Scrape
 from tests.support.mount import fill, small_disk
@@ -59,7 +60,7 @@ class Traffic:
         while not self._stop.is_set():
             try:
                 self.step()
-            except Exception:
+            except (BotoCoreError, ClientError):
                 # The service was killed.
                 return
 

@@ -19,7 +19,7 @@ def small_disk(path: Path, size_bytes: int) -> Iterator[Path]:
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size_bytes},mode=700", "none", str(path)]
     mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
     if mounted.returncode:
-        pytest.skip(f"NOT TESTED on a real full disk, only on a simulated one: {mounted.stderr.strip()}")
+        pytest.skip(f"NOT TESTED: a full disk needs leave to mount one, so run this as root: {mounted.stderr.strip()}")
     try:
         yield path
     finally:
