@@ -12,7 +12,8 @@ from rockdove.cli.failure import ReaderGone
 from rockdove.cli.figure import amount, moment
 from rockdove.cli.output import Output
 from rockdove.core.message import Attribute
-from rockdove.wire.shape import Message, PeekedMessage
+from rockdove.wire.extension import PeekedMessage
+from rockdove.wire.shape import Message
 
 
 class Printer:

@@ -1,7 +1,7 @@
 """The operations on accounts, as steps; the service takes them from administrators."""
 
 from rockdove.client.step import Names, Steps, ask, tell
-from rockdove.wire import shape
+from rockdove.wire import account as shape
 
 
 def add_account(

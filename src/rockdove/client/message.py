@@ -8,7 +8,7 @@ from rockdove.client.outgoing import Attributes, Outgoing, cut, wire_attributes,
 from rockdove.client.step import Names, Steps, ask, tell
 from rockdove.core.errors import BatchRequestTooLong
 from rockdove.core.limits import MAX_BATCH_ENTRIES, MAX_RECEIVE
-from rockdove.wire import shape
+from rockdove.wire import extension, shape
 
 T = TypeVar("T")
 
@@ -103,7 +103,7 @@ def receive(
     kind, result = (
         (shape.ReceiveMessage, shape.ReceiveMessageResult)
         if limit <= MAX_RECEIVE
-        else (shape.Receive, shape.ReceiveResult)
+        else (extension.Receive, extension.ReceiveResult)
     )
     request = kind(
         queue_url=url,
@@ -125,16 +125,16 @@ def peek(
     limit: int = MAX_RECEIVE,
     system_attributes: Sequence[str] = ALL,
     message_attributes: Sequence[str] = ALL,
-) -> Steps[list[shape.PeekedMessage]]:
+) -> Steps[list[extension.PeekedMessage]]:
     """Look at up to ``limit`` messages (100 at most) and disturb none: no receive is counted, nothing is hidden."""
     url = yield from names.url(queue)
-    request = shape.Peek(
+    request = extension.Peek(
         queue_url=url,
         max_number_of_messages=limit,
         message_system_attribute_names=list(system_attributes) or None,
         message_attribute_names=list(message_attributes) or None,
     )
-    answer = yield from ask(request, shape.PeekResult)
+    answer = yield from ask(request, extension.PeekResult)
     return answer.messages
 
 

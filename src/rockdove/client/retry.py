@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from rockdove.client.error import Lost, UnexpectedAnswer
 from rockdove.core.errors import Fault, RockdoveError, ServiceUnavailable
-from rockdove.wire import shape
+from rockdove.wire import account, shape
 from rockdove.wire.shape import Request
 
 # Doing these twice differs from doing them once. Receives are not among them: what an answer that got lost held
@@ -20,10 +20,10 @@ _ONCE = (
     shape.RemovePermission,
     shape.StartMessageMoveTask,
     shape.CancelMessageMoveTask,
-    shape.AddAccount,
-    shape.RotateAccountKey,
-    shape.FinishAccountRotation,
-    shape.RemoveAccount,
+    account.AddAccount,
+    account.RotateAccountKey,
+    account.FinishAccountRotation,
+    account.RemoveAccount,
 )
 
 

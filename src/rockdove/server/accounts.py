@@ -7,7 +7,7 @@ from rockdove.broker.accounts import Accounts
 from rockdove.core.account import Account
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import AccessDenied, InvalidParameterValue, NoSuchAccount
-from rockdove.wire import shape
+from rockdove.wire import account as shape
 
 T = TypeVar("T")
 Work: TypeAlias = Coroutine[Any, Any, T]

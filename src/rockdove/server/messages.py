@@ -17,7 +17,7 @@ from rockdove.server.call import Call
 from rockdove.server.render import Selection, peeked, received, select
 from rockdove.server.tracer import Tracer
 from rockdove.store.base import Appended, Draft
-from rockdove.wire import shape
+from rockdove.wire import extension, shape
 
 Finish = Callable[[Fault | None], None]
 # An entry of a batch on messages that somebody holds.
@@ -117,7 +117,7 @@ class Messages:
     def receive_message(self, call: Call, request: shape.ReceiveMessage) -> None:
         self._receive(call, request, limits.MAX_RECEIVE)
 
-    def receive(self, call: Call, request: shape.Receive) -> None:
+    def receive(self, call: Call, request: extension.Receive) -> None:
         self._receive(call, request, limits.MAX_RECEIVE_EXTENDED)
 
     def _receive(self, call: Call, request: shape.ReceiveMessage, most: int) -> None:
@@ -152,13 +152,15 @@ class Messages:
         call.answer(shape.ReceiveMessageResult(messages=messages))
         return True
 
-    async def peek(self, call: Call, request: shape.Peek) -> shape.PeekResult:
+    async def peek(self, call: Call, request: extension.Peek) -> extension.PeekResult:
         queue = self._queue(request.queue_url, call.account)
         limit = _within("MaxNumberOfMessages", request.max_number_of_messages, 10, 1, limits.MAX_RECEIVE_EXTENDED)
         selection = select(request.message_system_attribute_names, None, request.message_attribute_names)
         found = await self._broker.peek(queue, limit)
         now = self._clock.now_us()
-        return shape.PeekResult(messages=[peeked(queue, index, delivery, selection, now) for index, delivery in found])
+        return extension.PeekResult(
+            messages=[peeked(queue, index, delivery, selection, now) for index, delivery in found]
+        )
 
     # Delete, change visibility.
 

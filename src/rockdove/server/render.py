@@ -10,7 +10,8 @@ from rockdove.core.digest import attributes_md5
 from rockdove.core.errors import InvalidAttributeName, InvalidParameterValue
 from rockdove.core.message import Attribute, Extra
 from rockdove.core.receipt import Receipts
-from rockdove.wire.shape import Message, PeekedMessage
+from rockdove.wire.extension import PeekedMessage
+from rockdove.wire.shape import Message
 
 _SYSTEM = frozenset(
     (

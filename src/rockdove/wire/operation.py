@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import fields
 
-from rockdove.wire import shape
+from rockdove.wire import account, extension, shape
 
 
 class Operation(Struct, frozen=True):
@@ -57,14 +57,14 @@ OPERATIONS: dict[str, Operation] = {
         _operation(shape.StartMessageMoveTask, shape.StartMessageMoveTaskResult),
         _operation(shape.TagQueue),
         _operation(shape.UntagQueue),
-        _operation(shape.Peek, shape.PeekResult, extension=True),
-        _operation(shape.Receive, shape.ReceiveResult, extension=True),
-        _operation(shape.AddAccount, shape.AddAccountResult, extension=True),
-        _operation(shape.ListAccounts, shape.ListAccountsResult, extension=True),
-        _operation(shape.SetAccountPassword, extension=True),
-        _operation(shape.RotateAccountKey, shape.RotateAccountKeyResult, extension=True),
-        _operation(shape.FinishAccountRotation, shape.FinishAccountRotationResult, extension=True),
-        _operation(shape.SetAccountState, extension=True),
-        _operation(shape.RemoveAccount, extension=True),
+        _operation(extension.Peek, extension.PeekResult, extension=True),
+        _operation(extension.Receive, extension.ReceiveResult, extension=True),
+        _operation(account.AddAccount, account.AddAccountResult, extension=True),
+        _operation(account.ListAccounts, account.ListAccountsResult, extension=True),
+        _operation(account.SetAccountPassword, extension=True),
+        _operation(account.RotateAccountKey, account.RotateAccountKeyResult, extension=True),
+        _operation(account.FinishAccountRotation, account.FinishAccountRotationResult, extension=True),
+        _operation(account.SetAccountState, extension=True),
+        _operation(account.RemoveAccount, extension=True),
     )
 }

@@ -6,7 +6,7 @@ import pytest
 
 from rockdove.client import Client, Credentials
 from rockdove.core.errors import AccessDenied, Fault, InvalidClientTokenId, SignatureDoesNotMatch
-from rockdove.wire.shape import AddAccountResult, RotateAccountKeyResult
+from rockdove.wire.account import AddAccountResult, RotateAccountKeyResult
 from tests.support.server import STORES, Server, ServerFactory
 
 

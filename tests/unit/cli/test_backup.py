@@ -15,7 +15,7 @@ from rockdove.client import Client, Outgoing
 from rockdove.core.errors import DataFolderError
 from rockdove.store.backup import copy
 from rockdove.store.folder import DATABASE, Folder
-from rockdove.wire.shape import PeekedMessage
+from rockdove.wire.extension import PeekedMessage
 from tests.support.environment import isolated
 from tests.support.server import COMMAND, Server, ServerFactory
 from tests.unit.cli.outcome import Cli

@@ -7,7 +7,7 @@ from rockdove.client import Credentials, UnexpectedAnswer
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.client.envelope import Envelope, Reply, environment_credentials, shortened
 from rockdove.core.errors import QueueDoesNotExist
-from rockdove.wire import shape
+from rockdove.wire import extension, shape
 
 ENDPOINT = parse_endpoint("http://127.0.0.1:9324")
 RECEIVE = shape.ReceiveMessage(queue_url="q", wait_time_seconds=20)
@@ -27,7 +27,7 @@ def test_a_request_names_its_operation(unsigned: Envelope) -> None:
         "X-Amz-Target": "AmazonSQS.SendMessage",
     }
     assert msgspec.json.decode(body) == {"QueueUrl": "u", "MessageBody": "b"}
-    assert unsigned.write(shape.Peek(queue_url="u"))[0]["X-Amz-Target"] == "Rockdove.Peek"
+    assert unsigned.write(extension.Peek(queue_url="u"))[0]["X-Amz-Target"] == "Rockdove.Peek"
 
 
 def test_credentials_sign_and_the_environments_do_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_half_credentials_are_none() -> None:
 def test_a_long_poll_may_take_its_wait_and_the_usual_time(unsigned: Envelope) -> None:
     assert unsigned.timeout_s(shape.ListQueues()) == 30
     assert unsigned.timeout_s(RECEIVE) == 50
-    assert unsigned.timeout_s(shape.Receive(queue_url="q", wait_time_seconds=5)) == 35
+    assert unsigned.timeout_s(extension.Receive(queue_url="q", wait_time_seconds=5)) == 35
     # It may be the queue that says 20 seconds.
     assert unsigned.timeout_s(shape.ReceiveMessage(queue_url="q")) == 50
 

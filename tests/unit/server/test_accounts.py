@@ -13,7 +13,7 @@ from rockdove.core.account import FIRST_ID
 from rockdove.core.errors import AccessDenied, InvalidParameterValue, NoSuchAccount
 from rockdove.server.accounts import AccountOperations
 from rockdove.store.keyfile import MemoryKey
-from rockdove.wire import shape
+from rockdove.wire import account as shape
 from rockdove.wire.operation import OPERATIONS
 from rockdove.wire.shape import Request
 from tests.support.store import Bench

@@ -6,10 +6,10 @@ import pytest
 
 from rockdove.core.errors import MalformedInput, MissingParameter
 from rockdove.wire import awsjson
+from rockdove.wire.account import AddAccount
 from rockdove.wire.builder import build
 from rockdove.wire.member import structure
 from rockdove.wire.operation import OPERATIONS
-from rockdove.wire.shape import AddAccount
 
 ADD = OPERATIONS["AddAccount"]
 

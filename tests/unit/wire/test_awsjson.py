@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rockdove.core.errors import Fault, MalformedInput, MissingParameter, UnknownOperation, UnsupportedOperation
 from rockdove.core.message import Attribute
-from rockdove.wire import awsjson, shape
+from rockdove.wire import awsjson, extension, shape
 from rockdove.wire.operation import OPERATIONS
 from tests.unit.wire import oracle
 
@@ -76,17 +76,17 @@ def test_extensions() -> None:
         b'"MessageAttributeNames":["All"],"MessageSystemAttributeNames":["x"]}'
     )
     peek = awsjson.decode(awsjson.operation(b"Rockdove.Peek"), body)
-    assert peek == shape.Peek(
+    assert peek == extension.Peek(
         queue_url="u",
         max_number_of_messages=100,
         message_attribute_names=["All"],
         message_system_attribute_names=["x"],
     )
-    assert isinstance(awsjson.decode(awsjson.operation(b"Rockdove.Receive"), body), shape.Receive)
-    message = shape.PeekedMessage(
+    assert isinstance(awsjson.decode(awsjson.operation(b"Rockdove.Receive"), body), extension.Receive)
+    message = extension.PeekedMessage(
         message_id="m", md5_of_body="d", body="b", state="in-flight", visible_from=1.5, physical_queue=3
     )
-    assert json.loads(awsjson.encode(shape.PeekResult(messages=[message]))) == {
+    assert json.loads(awsjson.encode(extension.PeekResult(messages=[message]))) == {
         "Messages": [
             {
                 "MessageId": "m",

@@ -10,7 +10,7 @@ from rockdove.cli.figure import moment
 from rockdove.cli.output import Output, note
 from rockdove.client import account
 from rockdove.client.endpoint import DEFAULT_ENDPOINT
-from rockdove.wire.shape import ListedAccount
+from rockdove.wire.account import ListedAccount
 
 
 def list_accounts(

@@ -1,0 +1,43 @@
+"""The requests and results of what we have beyond SQS, on messages."""
+
+from msgspec import field
+
+from rockdove.core.message import Attribute
+from rockdove.wire.shape import Integer, ReceiveMessage, ReceiveMessageResult, Request, Result
+
+
+class Peek(Request, kw_only=True):
+    """Look at messages without disturbing them."""
+
+    queue_url: str
+    max_number_of_messages: Integer | None = None
+    message_attribute_names: list[str] | None = None
+    message_system_attribute_names: list[str] | None = None
+
+
+class PeekedMessage(Result, kw_only=True):
+    """A message without a receipt handle: nobody may delete what he has only looked at."""
+
+    message_id: str
+    md5_of_body: str = field(name="MD5OfBody")
+    body: str
+    attributes: dict[str, str] = {}
+    md5_of_message_attributes: str | None = field(default=None, name="MD5OfMessageAttributes")
+    message_attributes: dict[str, Attribute] = {}
+    # "visible", "in-flight" or "delayed".
+    state: str
+    # Seconds since the epoch.
+    visible_from: float
+    physical_queue: int
+
+
+class PeekResult(Result, kw_only=True):
+    messages: list[PeekedMessage] = []
+
+
+class Receive(ReceiveMessage, kw_only=True):
+    """ReceiveMessage with up to a hundred messages."""
+
+
+class ReceiveResult(ReceiveMessageResult, kw_only=True):
+    """What ReceiveMessage gives."""
