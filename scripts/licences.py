@@ -44,6 +44,8 @@ WORDS = {
     "BSD 2-Clause License": "BSD-2-Clause",
 }
 KNOWN = {
+    # Said in its LICENSE file alone.
+    "ciw": "MIT",
     # Its sources have one file under the GPL, for Emacs, which is not installed.
     "docutils": "public domain AND PSF-2.0 AND BSD-2-Clause",
     "python-dateutil": "Apache-2.0 AND BSD-3-Clause",

@@ -7,6 +7,10 @@ class RockdoveError(Exception):
     """Root of all errors that Rockdove raises on purpose."""
 
 
+class MissingExtra(RockdoveError):
+    """A package is not installed that only some users need; the message tells how to get it."""
+
+
 class StoreError(RockdoveError):
     """The store could not do what was asked; nothing of it was acknowledged."""
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import rockdove
-from rockdove.core.errors import RockdoveError
-from rockdove.trace.extra import MissingExtra
+from rockdove.core.errors import MissingExtra, RockdoveError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -2,11 +2,7 @@
 
 from typing import Any
 
-from rockdove.core.errors import RockdoveError
-
-
-class MissingExtra(RockdoveError):
-    """A package is not installed that only some users need; the message tells how to get it."""
+from rockdove.core.errors import MissingExtra
 
 
 def pyarrow() -> Any:
