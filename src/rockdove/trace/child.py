@@ -42,8 +42,9 @@ def main() -> None:
     # Ctrl-C and systemd mean all processes at once: this one ends when its input does.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    # Those who are served go first.
-    os.nice(5)
+    # Those who are served go first, and are not interrupted when a batch comes.
+    os.nice(10)
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     plan = msgspec.json.decode(sys.argv[1], type=Plan)
     clock = SystemClock()
     writer = Writer(plan, clock)

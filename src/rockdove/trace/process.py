@@ -1,5 +1,7 @@
 """The writing process as the recorder sees it: events go in, news come out."""
 
+import contextlib
+import fcntl
 import os
 import subprocess
 import sys
@@ -9,6 +11,8 @@ import msgspec
 
 from rockdove.trace.pipe import News, pack
 from rockdove.trace.writer import Plan, Row
+
+PIPE_BYTES = 1 << 20
 
 
 class Process:
@@ -21,6 +25,10 @@ class Process:
         self.given = 0
         argv = [sys.executable, "-m", "rockdove.trace.child", msgspec.json.encode(plan).decode()]
         self._child = subprocess.Popen(argv, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._child.stdin is not None
+        # Room for some batches, so that neither side waits for the other. More than the system allows is not needed.
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(self._child.stdin.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self._listener = threading.Thread(target=self._listen, name="trace-news", daemon=True)
         self._listener.start()
 
