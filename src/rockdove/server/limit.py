@@ -15,7 +15,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     max_connections: Annotated[Count, Meta(description="Connections at once; more are answered 503.")] = 10_000
     max_connections_per_address: Annotated[
         int, Meta(ge=0, description="Connections from one address; more are answered 429. 0: any number.")
-    ] = 2_000
+    ] = 6_000
     max_long_polls: Annotated[
         Count, Meta(description="Receives that wait for a message; more are answered ThrottlingException.")
     ] = 8_000
