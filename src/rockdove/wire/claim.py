@@ -58,7 +58,7 @@ def gathered(headers: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
 
 def read(headers: Mapping[bytes, bytes], query: bytes) -> Claim:
     """``headers`` are gathered ones. Raises what is wrong with a claim that cannot be checked at all."""
-    pairs = [(name, value) for name, _, value in (pair.partition(b"=") for pair in query.split(b"&") if pair)]
+    pairs = [(name, value) for name, _, value in (pair.partition(b"=") for pair in query.split(b"&"))] if query else []
     signing = _signing(pairs)
     authorization = headers.get(b"authorization")
     if authorization is not None and signing:
@@ -138,13 +138,14 @@ def _signing(pairs: Pairs) -> dict[bytes, bytes]:
 
 
 def _queries(pairs: Pairs) -> list[bytes]:
-    """As it is on the wire, in order, which is what botocore signs; and, if other, in the encoding that AWS documents.
+    """As it is on the wire, in order, which is what botocore signs, with an empty parameter where two & follow each
+    other; without such; and in the encoding that AWS documents.
 
-    Both stand for the same parameters and no others, so that either may be what was signed.
+    All stand for the same parameters and no others, so that any may be what was signed.
     """
-    raw = b"&".join(b"%b=%b" % pair for pair in sorted(pairs))
-    strict = b"&".join(b"%b=%b" % pair for pair in sorted((_encoded(name), _encoded(value)) for name, value in pairs))
-    return [raw] if raw == strict else [raw, strict]
+    given = [pair for pair in pairs if any(pair)]
+    strict = [(_encoded(name), _encoded(value)) for name, value in given]
+    return list(dict.fromkeys(b"&".join(b"%b=%b" % pair for pair in sorted(each)) for each in (pairs, given, strict)))
 
 
 def _encoded(text: bytes) -> bytes:

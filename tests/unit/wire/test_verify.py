@@ -193,7 +193,13 @@ def test_parameters_may_come_in_any_order(desk: Desk) -> None:
     desk.accepts(replace(presigned(), target=f"{path}?{'&'.join(reversed(query.split('&')))}"))
 
 
-@pytest.mark.parametrize("query", ["a=b+c", "a=b%20c", "a=%2f", "a", "=", "a=1&a=0", "a==", "%zz=1", "b=%C3%BC&a=*"])
+# Parameters without name and value, which botocore signs as such.
+EMPTY = ["a=1&&b=2", "&a=1", "a=1&", "&", "&&=&&", "b&&a"]
+
+
+@pytest.mark.parametrize(
+    "query", ["a=b+c", "a=b%20c", "a=%2f", "a", "=", "a=1&a=0", "a==", "%zz=1", "b=%C3%BC&a=*", *EMPTY]
+)
 def test_odd_queries(desk: Desk, query: str) -> None:
     """As botocore signs them, and as AWS documents it, which is what curl and others do."""
     desk.accepts(signed(Plan("GET", f"/?{query}")))
@@ -204,6 +210,19 @@ def test_a_query_in_the_documented_encoding(desk: Desk) -> None:
     wire = signed(Plan("GET", "/?a=b%20c%2F"))
     desk.accepts(replace(wire, target="/?a=b+c%2f"))
     desk.refuses(replace(wire, target="/?a=b%2Bc%2f"))
+
+
+@pytest.mark.parametrize("query", ["a=1&&b=2", "&b=2&a=1", "a=1&b=2&&"])
+def test_empty_parameters_need_not_be_signed(desk: Desk, query: str) -> None:
+    """They say nothing; some signers leave them away."""
+    wire = signed(Plan("GET", "/?a=1&b=2"))
+    desk.accepts(replace(wire, target=f"/?{query}"))
+    desk.refuses(replace(wire, target=f"/?{query}&c"))
+
+
+def test_a_presigned_url_with_empty_parameters(desk: Desk) -> None:
+    path, _, query = presigned().target.partition("?")
+    desk.accepts(replace(presigned(), target=f"{path}?&{query.replace('&', '&&')}&"))
 
 
 def test_our_own_signer(desk: Desk) -> None:
