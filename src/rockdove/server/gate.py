@@ -37,6 +37,8 @@ _PERMISSIONS = {
     "Peek": "ReceiveMessage",
     "Receive": "ReceiveMessage",
 }
+# In a presigned URL.
+_SIGNATURE = b"X-Amz-Signature="
 # What a move task does to its source, as AWS documents it.
 _OF_A_MOVE = ("StartMessageMoveTask", "ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
 
@@ -105,9 +107,9 @@ class Gate:
 
     def signer(self, guest: Guest) -> Account | None:
         """Who has signed a request for a page; None: nobody, or not well."""
-        if not self._accounts.exist or b"authorization" not in guest.headers:
-            return None
         method, url, body = guest.asked
+        if not self._accounts.exist or (b"authorization" not in guest.headers and _SIGNATURE not in url):
+            return None
         try:
             return self._accounts.by_id(self.identify(guest, method, url, guest.headers, body))
         except Fault:

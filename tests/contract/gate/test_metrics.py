@@ -1,12 +1,15 @@
 """Metrics of a service with accounts: who may read them, and whose queues are whose."""
 
+import time
+from dataclasses import replace
+
 import pytest
 
 from tests.contract.gate.conftest import NewName, Tenant
 from tests.contract.gate.test_signature import send, signed
 from tests.support.metrics import Scrape
 from tests.support.service import RunningService
-from tests.support.signing import Plan
+from tests.support.signing import Plan, by_url
 
 
 def page() -> Plan:
@@ -16,6 +19,13 @@ def page() -> Plan:
 
 def test_an_administrator_may_read_them(guarded: RunningService, root: Tenant) -> None:
     assert send(guarded, signed(root, page())).status == 200
+
+
+def test_a_presigned_url_is_as_good_as_a_header(guarded: RunningService, alice: Tenant) -> None:
+    plan = Plan("GET", "/metrics", {"Host": f"127.0.0.1:{guarded.port}", **page().headers})
+    wire = by_url(plan, alice.made.access_key, alice.made.secret, time.time())
+    assert send(guarded, replace(plan, target=wire.target)).status == 200
+    assert send(guarded, replace(plan, target=wire.target.replace("Expires=60", "Expires=61"))).status == 401
 
 
 def test_an_account_sees_its_own_queues(
