@@ -24,6 +24,7 @@ HEADERS = {
 def own(server: ServerFactory, tmp_path_factory: pytest.TempPathFactory) -> Server:
     token = tmp_path_factory.mktemp("token") / "token"
     token.write_text(SECRET)
+    token.chmod(0o600)
     return server(
         "--log-format",
         "json",

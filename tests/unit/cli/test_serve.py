@@ -325,6 +325,28 @@ def test_origins_and_limits_from_everywhere(tmp_path: Path) -> None:
             assert process.stop() == 0
 
 
+def test_a_metrics_token_that_everybody_may_read(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef")
+    file.chmod(0o644)
+    outcome = cli("serve", "--port", "0", "--metrics-token-file", str(file))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        f"rockdove: the metrics token in {file} is open to all users of this machine (mode 0644); "
+        f"close it with: chmod 600 {file}\n"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "short", "two words of some length", "0123456789abcdeä"])
+def test_what_is_no_metrics_token(cli: Cli, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "token"
+    file.write_text(text)
+    file.chmod(0o640)
+    outcome = cli("serve", "--port", "0", "--metrics-token-file", str(file))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "must hold one word of at least 16 ASCII characters" in outcome.err
+
+
 def test_a_limit_out_of_range(cli: Cli) -> None:
     outcome = cli("serve", "--max-connections", "0")
     assert (outcome.code, outcome.out) == (2, "")
