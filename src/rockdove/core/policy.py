@@ -15,6 +15,7 @@ MAX_STATEMENTS = 20
 MAX_ACTIONS = 7
 MAX_POLICY_BYTES = 8_192
 _VERSIONS = ("2008-10-17", "2012-10-17")
+_POLICY = frozenset(("Version", "Id", "Statement"))
 _STATEMENT = frozenset(
     (
         "Sid",
@@ -28,6 +29,8 @@ _STATEMENT = frozenset(
         "Condition",
     )
 )
+# Of a name that is not known, so much is told.
+_TOLD = 64
 _LABEL = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _ACCOUNT = re.compile(r"[0-9]{12}")
 
@@ -36,23 +39,39 @@ def check(text: str) -> None:
     """Refuse what is not a policy, and what is one but has something in it that could not be kept to."""
     try:
         policy = json.loads(text, object_pairs_hook=_object)
-    except (ValueError, RecursionError):
-        raise InvalidAttributeValue("Invalid value for the parameter Policy.") from None
-    if not _is_policy(policy):
-        raise InvalidAttributeValue("Invalid value for the parameter Policy.")
-    _check_size(text, policy)
-    try:
+        _check_elements(policy)
+        if not _is_policy(policy):
+            raise InvalidAttributeValue("Invalid value for the parameter Policy.")
+        _check_size(text, policy)
         permission.read(text)
     except Unsupported as error:
         raise InvalidAttributeValue(f"Invalid value for the parameter Policy. Reason: {error}.") from None
+    except (ValueError, RecursionError):
+        raise InvalidAttributeValue("Invalid value for the parameter Policy.") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Whoever writes a name twice means one of the two; nobody knows which."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name twice")
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Unsupported(f"{twice[:_TOLD]} stands twice in one object")
     return found
+
+
+def _check_elements(policy: Any) -> None:
+    """Raises `Unsupported` for one that is not known: it could be meant to forbid something."""
+    _check_known("policy", policy, _POLICY)
+    statements = policy.get("Statement") if isinstance(policy, dict) else None
+    for statement in statements if isinstance(statements, list) else [statements]:
+        _check_known("statement", statement, _STATEMENT)
+
+
+def _check_known(what: str, value: Any, known: frozenset[str]) -> None:
+    unknown = sorted(value.keys() - known) if isinstance(value, dict) else []
+    if unknown:
+        raise Unsupported(f"a {what} has no element {', '.join(name[:_TOLD] for name in unknown[:3])}")
 
 
 def _check_size(text: str, policy: dict[str, Any]) -> None:
@@ -65,7 +84,7 @@ def _check_size(text: str, policy: dict[str, Any]) -> None:
 
 
 def _is_policy(policy: Any) -> bool:
-    if not isinstance(policy, dict) or not policy.keys() <= {"Version", "Id", "Statement"}:
+    if not isinstance(policy, dict):
         return False
     if policy.get("Version", _VERSIONS[0]) not in _VERSIONS or not isinstance(policy.get("Id", ""), str):
         return False
@@ -78,7 +97,6 @@ def _is_policy(policy: Any) -> bool:
 def _is_statement(statement: Any) -> bool:
     return (
         isinstance(statement, dict)
-        and statement.keys() <= _STATEMENT
         and statement.get("Effect") in ("Allow", "Deny")
         and ("Principal" in statement) != ("NotPrincipal" in statement)
         and ("Action" in statement) != ("NotAction" in statement)

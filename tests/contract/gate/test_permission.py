@@ -272,8 +272,9 @@ def test_a_name_that_stands_twice_in_a_policy(alice: Tenant, new_name: NewName) 
     queue = alice.queue(new_name())
     text = _policy(queue, {"Effect": "Allow"}).replace('"Effect": "Allow"', '"Effect": "Deny", "Effect": "Allow"')
     assert text.count("Effect") == 2
-    with refused("InvalidAttributeValue"):
+    with refused("InvalidAttributeValue") as told:
         queue.set(Policy=text)
+    assert "Effect stands twice" in told["Message"]
 
 
 def test_who_waits_when_the_permission_is_taken_away_gets_nothing_more(

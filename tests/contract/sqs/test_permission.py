@@ -180,8 +180,24 @@ def test_a_users_policy_is_kept_and_added_to(queue: SqsQueue) -> None:
     ],
 )
 def test_what_is_no_policy_is_refused(queue: SqsQueue, policy: str) -> None:
-    with refused("InvalidAttributeValue", "Invalid value for the parameter Policy."):
+    with refused("InvalidAttributeValue") as fault:
         queue.set(Policy=policy)
+    assert fault["Message"].startswith("Invalid value for the parameter Policy.")
+    assert queue.attributes("Policy") == {}
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        ({"Statemnt": []}, "a policy has no element Statemnt"),
+        ({"Statement": {"Effekt": "Deny", "Zeit": 1}}, "a statement has no element Effekt, Zeit"),
+        ({"Statement": [{"Effect": "Deny", "Principal": "*", "Action": "*"}, {"Foo": 1}]}, "has no element Foo"),
+    ],
+)
+def test_an_element_that_is_not_known_is_named(queue: SqsQueue, policy: Any, told: str) -> None:
+    with refused("InvalidAttributeValue") as fault:
+        queue.set(Policy=json.dumps(policy))
+    assert told in fault["Message"]
     assert queue.attributes("Policy") == {}
 
 
