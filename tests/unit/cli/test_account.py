@@ -188,11 +188,13 @@ def test_a_store_by_its_url(cli: Cli) -> None:
     assert listed(cli) == listed(cli, "--store", "sqlite:d")
 
 
-@pytest.mark.parametrize("url", ["redis://x", "sqlite:", "sqlite", "d", ""])
+@pytest.mark.parametrize("url", ["redis://:s3cr3t@x", "sqlite:", "sqlite", "d", ""])
 def test_a_store_that_there_is_not(cli: Cli, url: str) -> None:
     outcome = cli("account", "list", "--store", url)
     assert (outcome.code, outcome.out) == (2, "")
-    assert "those there are: sqlite:DIR" in outcome.err
+    assert outcome.err.startswith("rockdove: --store takes sqlite:DIR; ")
+    assert outcome.err.count("\n") == 1
+    assert "s3cr3t" not in outcome.err
 
 
 @pytest.mark.parametrize(

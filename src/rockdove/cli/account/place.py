@@ -69,5 +69,6 @@ def _is_flag(ctx: typer.Context, parameter: str) -> bool:
 def _folder_of(store_url: str) -> Path:
     scheme, _, rest = store_url.partition(":")
     if scheme != "sqlite" or not rest:
-        raise Failure(f"there is no store {store_url!r}; those there are: {_STORES}", Code.USAGE)
+        # Not all of it: a URL may hold a password.
+        raise Failure(f"--store takes {_STORES}; there is no store {scheme[:32]!r} with accounts", Code.USAGE)
     return Path(rest)
