@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from rockdove.client import account, message, queue, task
+from rockdove.client import account, lease, message, queue, task
 from rockdove.client.channel import Channels
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.client.envelope import Envelope, shortened
@@ -132,6 +132,12 @@ class AsyncClient:
     delete_batch = _awaiting(message.delete_batch)
     change_visibility = _awaiting(message.change_visibility)
     change_visibility_batch = _awaiting(message.change_visibility_batch)
+
+    lease_batch = _awaiting(lease.lease_batch)
+    ack_through = _awaiting(lease.ack_through)
+    release_consumer = _awaiting(lease.release_consumer)
+    list_leases = _awaiting(lease.list_leases)
+    publish_once = _awaiting(lease.publish_once)
 
     start_move = _awaiting(task.start_move)
     move_tasks = _awaiting(task.move_tasks)

@@ -12,6 +12,7 @@ from rockdove.client.error import UnexpectedAnswer
 from rockdove.client.fault import read_fault
 from rockdove.core.errors import RequestTooLarge
 from rockdove.core.limits import MAX_WAIT_S
+from rockdove.wire.lease import LeaseBatch
 from rockdove.wire.operation import OPERATIONS
 from rockdove.wire.shape import ReceiveMessage, Request, Result
 from rockdove.wire.signature import Credentials, sign
@@ -68,6 +69,8 @@ class Envelope:
 
     def timeout_s(self, request: Request) -> float:
         """How long to wait for the answer: a long poll's wait comes on top (the queue's, if the receive names none)."""
+        if isinstance(request, LeaseBatch):
+            return self._timeout_s + (request.wait_time_seconds or 0)
         if not isinstance(request, ReceiveMessage):
             return self._timeout_s
         wait_s = MAX_WAIT_S if request.wait_time_seconds is None else request.wait_time_seconds
@@ -89,7 +92,7 @@ class Envelope:
 
 def shortened(request: Request, elapsed_s: float) -> Request:
     """A receive that is asked again waits only for what is left of its time."""
-    if isinstance(request, ReceiveMessage) and request.wait_time_seconds:
+    if isinstance(request, ReceiveMessage | LeaseBatch) and request.wait_time_seconds:
         return replace(request, wait_time_seconds=max(0, request.wait_time_seconds - int(elapsed_s)))
     return request
 

@@ -51,7 +51,7 @@ def send_batch(names: Names, queue: str, messages: Iterable[str | Outgoing]) -> 
     places = count()
     drafts = (message if isinstance(message, Outgoing) else Outgoing(body=message) for message in messages)
     for batch in cut(drafts):
-        entries = [_entry(next(places), message) for message in batch]
+        entries = [batch_entry(next(places), message) for message in batch]
         answer = yield from _send_entries(url, entries)
         result.successful += answer.successful
         result.failed += answer.failed
@@ -72,7 +72,7 @@ def _send_entries(url: str, entries: list[shape.SendMessageBatchRequestEntry]) -
         return shape.SendMessageBatchResult(successful=[], failed=[failed])
 
 
-def _entry(place: int, message: Outgoing) -> shape.SendMessageBatchRequestEntry:
+def batch_entry(place: int, message: Outgoing) -> shape.SendMessageBatchRequestEntry:
     return shape.SendMessageBatchRequestEntry(
         id=str(place),
         message_body=message.body,

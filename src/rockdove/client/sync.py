@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from rockdove.client import account, message, queue, task
+from rockdove.client import account, lease, message, queue, task
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.client.envelope import Envelope, shortened
 from rockdove.client.error import Lost, UnexpectedAnswer, unreachable
@@ -119,6 +119,12 @@ class Client:
     delete_batch = _blocking(message.delete_batch)
     change_visibility = _blocking(message.change_visibility)
     change_visibility_batch = _blocking(message.change_visibility_batch)
+
+    lease_batch = _blocking(lease.lease_batch)
+    ack_through = _blocking(lease.ack_through)
+    release_consumer = _blocking(lease.release_consumer)
+    list_leases = _blocking(lease.list_leases)
+    publish_once = _blocking(lease.publish_once)
 
     start_move = _blocking(task.start_move)
     move_tasks = _blocking(task.move_tasks)

@@ -156,6 +156,20 @@ class InvalidMessageContents(Fault):
     code = "InvalidMessageContents"
 
 
+class LeaseEnded(Fault):
+    """A lease that was acknowledged or released: asked for again it gives neither the same messages nor others."""
+
+    shape = "LeaseEnded"
+    code = "LeaseEnded"
+
+
+class BatchTooOld(Fault):
+    """A batch so much older than the newest that nobody remembers whether it was published."""
+
+    shape = "BatchTooOld"
+    code = "BatchTooOld"
+
+
 class UnsupportedOperation(Fault):
     """The operation does not fit the state of the queue."""
 

@@ -19,6 +19,20 @@ MAX_RECEIVE = 10
 # Of our own operations Rockdove.Receive and Rockdove.Peek.
 MAX_RECEIVE_EXTENDED = 100
 
+# Of our own operations on leases: messages of one, and their sizes together (but one message always fits).
+MAX_LEASE = 10_000
+MAX_LEASE_BYTES = 8_388_608
+MAX_SHARD = 99_999
+MAX_LISTED_LEASES = 1_000
+# Names of consumers, applications and attempts.
+MAX_CONSUMER_LENGTH = 256
+# Of Rockdove.PublishOnce: messages of a chunk, chunks of an attempt, sizes of its messages together, and batches of an
+# application that are remembered.
+MAX_PUBLISH_ENTRIES = 1_000
+MAX_CHUNKS = 10_000
+MAX_STAGED_BYTES = 268_435_456
+REMEMBERED_BATCHES = 100
+
 MAX_QUEUE_NAME_LENGTH = 80
 # Group and deduplication ids, receive attempt ids.
 MAX_ID_LENGTH = 128

@@ -36,6 +36,11 @@ _PERMISSIONS = {
     "SendMessageBatch": "SendMessage",
     "Peek": "ReceiveMessage",
     "Receive": "ReceiveMessage",
+    "LeaseBatch": "ReceiveMessage",
+    "AckThrough": "DeleteMessage",
+    "ReleaseConsumer": "ChangeMessageVisibility",
+    "ListLeases": "GetQueueAttributes",
+    "PublishOnce": "SendMessage",
 }
 # In a presigned URL.
 _SIGNATURE = b"X-Amz-Signature="

@@ -30,6 +30,7 @@ from rockdove.server.accounts import AccountOperations
 from rockdove.server.gate import Gate
 from rockdove.server.guard import Guard
 from rockdove.server.http import Connection
+from rockdove.server.leases import LeaseOperations
 from rockdove.server.limit import Limits
 from rockdove.server.listener import Listener
 from rockdove.server.log import fields
@@ -179,6 +180,7 @@ class Service:
             Messages(self.broker, self.tracer),
             Queues(directory, Admin(self.broker), self.move_tasks, self.tracer),
             AccountOperations(self.accounts),
+            LeaseOperations(),
         )
         shown = settings.metrics_queues
         self.metrics = Metrics(self.broker, shown, self.connections, self.timings, self.recorder)
@@ -300,7 +302,7 @@ class Service:
         access.info("request", extra=values)
 
 
-def _handlers(*rooms: Messages | Queues | AccountOperations) -> dict[str, Handler]:
+def _handlers(*rooms: Messages | Queues | AccountOperations | LeaseOperations) -> dict[str, Handler]:
     """The method for each operation."""
     return {
         operation.name: next(getattr(room, operation.method) for room in rooms if hasattr(room, operation.method))

@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import fields
 
-from rockdove.wire import account, extension, shape
+from rockdove.wire import account, extension, lease, shape
 
 
 class Operation(Struct, frozen=True):
@@ -59,6 +59,11 @@ OPERATIONS: dict[str, Operation] = {
         _operation(shape.UntagQueue),
         _operation(extension.Peek, extension.PeekResult, extension=True),
         _operation(extension.Receive, extension.ReceiveResult, extension=True),
+        _operation(lease.LeaseBatch, lease.LeaseBatchResult, extension=True),
+        _operation(lease.AckThrough, lease.AckThroughResult, extension=True),
+        _operation(lease.ReleaseConsumer, lease.ReleaseConsumerResult, extension=True),
+        _operation(lease.ListLeases, lease.ListLeasesResult, extension=True),
+        _operation(lease.PublishOnce, lease.PublishOnceResult, extension=True),
         _operation(account.AddAccount, account.AddAccountResult, extension=True),
         _operation(account.ListAccounts, account.ListAccountsResult, extension=True),
         _operation(account.SetAccountPassword, extension=True),

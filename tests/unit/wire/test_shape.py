@@ -48,6 +48,11 @@ def test_all_operations_are_there() -> None:
     assert {name for name, operation in OPERATIONS.items() if operation.extension} == {
         "Peek",
         "Receive",
+        "LeaseBatch",
+        "AckThrough",
+        "ReleaseConsumer",
+        "ListLeases",
+        "PublishOnce",
         "AddAccount",
         "ListAccounts",
         "SetAccountPassword",
