@@ -5,12 +5,14 @@ import signal
 import threading
 from collections.abc import Callable
 from http.client import HTTPException
+from pathlib import Path
 
 import pytest
 
 from tests.support.longpoll import LongPoll
+from tests.support.process import Process
 from tests.support.raw import Web, Wire, json_request
-from tests.support.server import Server, ServerFactory
+from tests.support.server import COMMAND, Server, ServerFactory
 
 # What the service promises.
 STOPS_WITHIN_S = 5
@@ -108,6 +110,25 @@ def test_with_clients_that_do_not_read_their_answers(server: ServerFactory, new_
     web.close()
     for wire in deaf:
         wire.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_in_the_first_moments(tmp_path: Path, number: signal.Signals) -> None:
+    """As soon as there is a handler, which is long before anything is served."""
+    command = [*COMMAND, "serve", "--port", "0", "--data", str(tmp_path / "data")]
+    with Process(command, tmp_path, "serve") as own:
+        own.wait_for(lambda: _heeds(own.pid, signal.SIGTERM), "handler", 20)
+        os.kill(own.pid, number)
+        own.wait_for(lambda: own.exit_code is not None, "end", STOPS_WITHIN_S)
+        assert own.exit_code == 0
+        assert own.err.read_text() == ""
+
+
+def _heeds(pid: int, number: signal.Signals) -> bool:
+    """Whether the process has a handler of its own for a signal."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
 
 
 def test_two_signals_are_one(server: ServerFactory) -> None:

@@ -1,5 +1,5 @@
 """The command line: one file a command."""
 
-from rockdove.cli.main import main
+from rockdove.cli.start import main
 
 __all__ = ["main"]
