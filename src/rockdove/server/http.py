@@ -1,7 +1,7 @@
 """The HTTP/1.1 front: one object for each connection, one request at a time on it, no framework in between."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from time import perf_counter
 from typing import Protocol
 
@@ -41,11 +41,13 @@ _REASONS = {
 }
 
 
-# Headers that must be looked at before a request is served: those that browsers add to what a page asks for, as they
-# spell them on the wire, and those that say that the body is not what it seems.
-_NOTABLE = frozenset(
-    (b"Origin", b"origin", b"Sec-Fetch-Site", b"sec-fetch-site", b"Content-Encoding", b"content-encoding")
-)
+# Headers that must be looked at before a request is served: those that browsers add to what a page asks for, and those
+# that say that the body is not what it seems.
+_NOTABLE = frozenset((b"origin", b"sec-fetch-site", b"content-encoding"))
+# Names of all other headers, as clients have spelled them: so that no request need be spelled anew. Few and short.
+_PLAIN: set[bytes] = set()
+_MOST_PLAIN = 1_024
+_LONGEST_PLAIN = 64
 
 
 class Site(Protocol):
@@ -106,7 +108,7 @@ class Connection(Reader):
         self.began_s = perf_counter()
         self._operation = None
         try:
-            if not _NOTABLE.isdisjoint(headers) and self._is_settled(method, lower(headers)):
+            if not _PLAIN.issuperset(headers) and self._is_settled(method, headers):
                 return
             target = headers.get(b"X-Amz-Target") or lower(headers).get(b"x-amz-target")
             if target is not None and method == b"POST":
@@ -132,10 +134,14 @@ class Connection(Reader):
             self._site.defect(error)
             self.fail(InternalFailure())
 
-    def _is_settled(self, method: bytes, headers: dict[bytes, bytes]) -> bool:
+    def _is_settled(self, method: bytes, spelled: dict[bytes, bytes]) -> bool:
         """Whether the request has its answer already. Whoever may not ask, and what cannot be read, is a fault."""
+        headers = lower(spelled)
+        if _NOTABLE.isdisjoint(headers):
+            _learn(spelled)
+            return False
         self._json = b"x-amz-target" in headers
-        self._to_browser = self._site.origins.admit(headers)
+        self._to_browser = self._site.origins.admit(headers, self.secure)
         if headers.get(b"content-encoding", b"identity").lower() != b"identity":
             raise UnsupportedMediaType()
         leave = preflight(headers) if method == b"OPTIONS" and self._to_browser else None
@@ -280,3 +286,10 @@ class Connection(Reader):
             self._ahead.append((0, refuse))
         else:
             refuse()
+
+
+def _learn(names: Collection[bytes]) -> None:
+    if len(_PLAIN) + len(names) > _MOST_PLAIN:
+        _PLAIN.clear()
+    if len(names) <= _MOST_PLAIN:
+        _PLAIN.update([name for name in names if len(name) <= _LONGEST_PLAIN])

@@ -43,8 +43,10 @@ class Origins:
         self._allowed = frozenset(origin.encode() for origin in allowed)
         self._all = ANY.encode() in self._allowed
 
-    def admit(self, headers: dict[bytes, bytes]) -> bytes:
+    def admit(self, headers: dict[bytes, bytes], secure: bool) -> bytes:
         """The headers for the answer; their names in lower case. A foreign page that is not allowed is a fault.
+
+        ``secure`` is whether the request came over TLS: so did the page, if it is ours.
 
         A page that a browser got from elsewhere must not command a service on its user's machine.
         """
@@ -55,7 +57,8 @@ class Origins:
                 _EXPOSED,
             )
         site = headers.get(b"sec-fetch-site", b"none")
-        foreign = origin is not None and origin.partition(b"://")[2].lower() != host.lower()
+        own = b"%b://%b" % (b"https" if secure else b"http", host.lower())
+        foreign = origin is not None and origin.lower() != own
         if foreign or site not in (b"none", b"same-origin"):
             raise AccessDenied(
                 "Requests from web pages of another origin are refused; --cors-origin can allow an origin."

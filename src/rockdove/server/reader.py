@@ -278,12 +278,20 @@ class Reader(asyncio.Protocol):
         self._headers_to_come.append(True)
         self._continued = False
         self._unfinished_bytes = 0
-        if self._closing:
+        if self._closing or self._deaf:
             return
         parts, urls, headers = self._body, self._url, self._headers
         body = parts[0] if len(parts) == 1 else b"".join(parts)
         url = urls[0] if len(urls) == 1 else b"".join(urls)
         method, keep_alive = self._parser.get_method(), self._parser.should_keep_alive()
+        if (
+            b"Host" not in headers
+            and b"host" not in headers
+            and b"host" not in lower(headers)
+            and self._parser.get_http_version() == "1.1"
+        ):
+            self._refuse(400, b"The request has no header Host, which HTTP/1.1 demands.")
+            return
         if keep_alive and self._parser.get_http_version() == "1.0":
             # Such a client would have to be told; to hang up is what it can surely understand.
             keep_alive = False
