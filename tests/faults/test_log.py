@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from rockdove.client import Client
+from rockdove.core.errors import NoSuchAccount
 from rockdove.wire.member import Listing, Mapping, Shape, Structure, structure
 from rockdove.wire.operation import OPERATIONS, Operation
+from rockdove.wire.signature import Credentials, sign
 from tests.support.raw import Web, Wire
 from tests.support.server import Server, ServerFactory
 
@@ -106,6 +109,45 @@ def test_what_is_no_request(own: Server) -> None:
         assert wire.read().status == 400
         wire.close()
     assert SECRET not in own.process.err.read_text()
+
+
+def test_who_changes_accounts_and_who_is_throttled(server: ServerFactory) -> None:
+    own = server("--log-format", "json", "--log-level", "info", store="sqlite")
+    with Client(own.endpoint) as anybody:
+        root = anybody.add_account("root", password=SECRET)
+    keys = [root.secret_key]
+    with Client(own.endpoint, credentials=Credentials(root.access_key, root.secret_key), retry=None) as admin:
+        keys.append(admin.add_account("bob").secret_key)
+        keys.append(admin.rotate_account_key("bob").secret_key)
+        admin.finish_account_rotation("bob")
+        admin.set_account_password("bob", SECRET)
+        admin.set_account_state("bob", "disabled")
+        admin.remove_account("bob")
+        with pytest.raises(NoSuchAccount):
+            admin.remove_account("bob")
+    web = Web(own.port)
+    for _ in range(100):
+        assert web.call("ListQueues", {}, _badly_signed()).status in (400, 403)
+    web.close()
+    assert own.stop() == 0
+    found = [line for line in lines(own.process.err) if line["event"] in ("account", "throttled")]
+    assert [(line["by"], line["account"], line["change"]) for line in found[:-1]] == [
+        ("", "root", "added"),
+        ("root", "bob", "added"),
+        ("root", "bob", "key-added"),
+        ("root", "bob", "key-retired"),
+        ("root", "bob", "password"),
+        ("root", "bob", "disabled"),
+        ("root", "bob", "removed"),
+    ]
+    assert (found[-1]["event"], found[-1]["address"], found[-1]["level"]) == ("throttled", "127.0.0.1", "warning")
+    log = own.process.err.read_text()
+    assert not any(secret in log for secret in (SECRET, *keys))
+
+
+def _badly_signed() -> dict[str, str]:
+    """With a key that nobody has."""
+    return sign(Credentials("AKNOBODY", SECRET), "us-east-1", "POST", "/", {"Host": "x"}, b"{}") | {"Host": "x"}
 
 
 def test_the_life_of_a_service(server: ServerFactory) -> None:

@@ -1,5 +1,6 @@
 """The operations on accounts: who may, from a request to the broker, and from its outcome to the result."""
 
+import logging
 from collections.abc import Awaitable, Coroutine
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -7,10 +8,13 @@ from rockdove.broker.accounts import Accounts
 from rockdove.core.account import Account
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import AccessDenied, InvalidParameterValue, NoSuchAccount
+from rockdove.server.log import fields
 from rockdove.wire import account as shape
 
 T = TypeVar("T")
 Work: TypeAlias = Coroutine[Any, Any, T]
+
+log = logging.getLogger("rockdove")
 
 ENABLED, DISABLED = "enabled", "disabled"
 
@@ -32,41 +36,45 @@ class AccountOperations:
         self._accounts = accounts
 
     def add_account(self, call: Caller | None, request: shape.AddAccount) -> Work[shape.AddAccountResult]:
-        self._check(call)
+        by = self._check(call)
         # Two who both found no account must not both become administrators.
-        return self._add(request, only_first=call is not None and not self._accounts.exist)
+        only_first = call is not None and not self._accounts.exist
+        return _noted(by, request.account_name, "added", self._add(request, only_first))
 
     def list_accounts(self, call: Caller | None, request: shape.ListAccounts) -> Work[shape.ListAccountsResult]:
         self._check(call)
         return _ready(shape.ListAccountsResult(accounts=[_listed(account) for account in self._accounts.list()]))
 
     def set_account_password(self, call: Caller | None, request: shape.SetAccountPassword) -> Work[None]:
-        self._check(call, request.account_name)
-        return _done(self._accounts.set_password(request.account_name, request.password))
+        name = request.account_name
+        by = self._check(call, name)
+        return _done(_noted(by, name, "password", self._accounts.set_password(name, request.password)))
 
     def rotate_account_key(
         self, call: Caller | None, request: shape.RotateAccountKey
     ) -> Work[shape.RotateAccountKeyResult]:
-        self._check(call, request.account_name)
-        return self._rotate(request)
+        by = self._check(call, request.account_name)
+        return _noted(by, request.account_name, "key-added", self._rotate(request))
 
     def finish_account_rotation(
         self, call: Caller | None, request: shape.FinishAccountRotation
     ) -> Work[shape.FinishAccountRotationResult]:
-        self._check(call, request.account_name)
-        return self._finish(request)
+        by = self._check(call, request.account_name)
+        return _noted(by, request.account_name, "key-retired", self._finish(request))
 
     def set_account_state(self, call: Caller | None, request: shape.SetAccountState) -> Work[None]:
-        self._check(call, request.account_name)
+        name = request.account_name
+        by = self._check(call, name)
         if request.state not in (ENABLED, DISABLED):
             raise InvalidParameterValue(
                 f"Value {request.state} for parameter State is invalid. Reason: Must be {ENABLED} or {DISABLED}."
             )
-        return _done(self._accounts.set_enabled(request.account_name, request.state == ENABLED))
+        return _done(_noted(by, name, request.state, self._accounts.set_enabled(name, request.state == ENABLED)))
 
     def remove_account(self, call: Caller | None, request: shape.RemoveAccount) -> Work[None]:
-        self._check(call, request.account_name)
-        return _done(self._accounts.remove(request.account_name))
+        name = request.account_name
+        by = self._check(call, name)
+        return _done(_noted(by, name, "removed", self._accounts.remove(name)))
 
     async def _add(self, request: shape.AddAccount, only_first: bool) -> shape.AddAccountResult:
         made = await self._accounts.add(
@@ -89,20 +97,31 @@ class AccountOperations:
             access_key=account.keys[-1].access_key, retired_access_key=retired.access_key
         )
 
-    def _check(self, call: Caller | None, name: str | None = None) -> None:
-        """Raises `AccessDenied`; without accounts, `NoSuchAccount` for a ``name``, and nothing else is protected."""
+    def _check(self, call: Caller | None, name: str | None = None) -> str:
+        """Who it is, for the log; nobody by name, if there is no account.
+
+        Raises `AccessDenied`; without accounts, `NoSuchAccount` for a ``name``, and nothing else is protected.
+        """
         if call is None:
-            return
+            return ""
         if not self._accounts.exist:
             if name is not None:
                 raise NoSuchAccount(f"There is no account {name}.")
-            return
+            return ""
         caller = self._accounts.by_id(call.account)
         if caller is None or not (caller.admin and caller.enabled):
             raise AccessDenied("Only an administrator may look at accounts and change them.")
+        return caller.name
 
 
 async def _ready(result: T) -> T:
+    return result
+
+
+async def _noted(by: str, name: str, change: str, work: Awaitable[T]) -> T:
+    """What was done to whom by whom; no key and no password."""
+    result = await work
+    log.info("an account has changed", extra=fields("account", account=name, change=change, by=by))
     return result
 
 

@@ -24,6 +24,7 @@ from rockdove.core.errors import (
 from rockdove.core.permission import Caller, is_permitted
 from rockdove.server.address import client_address, forwarded_hosts, lower, origin_form
 from rockdove.server.failures import MOST_FAILURES, WINDOW_S, Failures
+from rockdove.server.seldom import Seldom
 from rockdove.wire.operation import OPERATIONS, Operation
 from rockdove.wire.shape import Request
 from rockdove.wire.verify import Verifier
@@ -89,6 +90,7 @@ class Gate:
         self._trust_proxy = trust_proxy
         self._verify = Verifier(accounts.by_key, clock).verify
         self._failures = Failures(monotonic)
+        self._seldom = Seldom(monotonic)
         self._rules = {name: (_PERMISSIONS.get(name, name), self._rule(each)) for name, each in OPERATIONS.items()}
 
     # Signatures.
@@ -103,8 +105,10 @@ class Gate:
         try:
             return self._verify(method, target, headers, body, hosts).id
         except (InvalidClientTokenId, SignatureDoesNotMatch):
-            if self._failures.add(self._address(guest)):
+            address = self._address(guest)
+            if self._failures.add(address):
                 raise
+            self._seldom.warn("throttled", "a client is throttled: too many bad signatures", address)
         raise RequestThrottled(
             f"More than {MOST_FAILURES} requests with a bad signature came from this address within {WINDOW_S:.0f} "
             "seconds. Check the access key, the secret key and the clock, and try again in a minute."

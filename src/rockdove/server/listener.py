@@ -12,6 +12,7 @@ from typing import cast
 
 from rockdove.core.errors import Fault, ServiceUnavailable, Throttling
 from rockdove.server.limit import Limits
+from rockdove.server.seldom import Seldom
 from rockdove.wire import awsjson
 
 # Connections that the kernel keeps for us, and that are taken from it at once.
@@ -47,6 +48,7 @@ class Listener:
         self._open = 0
         self._by_address: Counter[str] = Counter()
         self._told = 0
+        self._seldom = Seldom()
 
     async def open(self, host: str, port: int) -> None:
         """Raises OSError."""
@@ -124,8 +126,10 @@ class Listener:
     def _refusal(self, address: str) -> Fault | None:
         limits = self._limits
         if self._open >= limits.max_connections:
+            self._seldom.warn("connections-full", "a client is turned away: no connection is left", address)
             return ServiceUnavailable("The service has as many connections as it may have. Please try again.")
         if 0 < limits.max_connections_per_address <= self._by_address[address]:
+            self._seldom.warn("connections-of-address", "a client is turned away: it has too many connections", address)
             return Throttling("There are as many connections from this address as there may be.")
         return None
 
