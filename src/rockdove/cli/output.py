@@ -31,6 +31,13 @@ class Output:
         text = msgspec.json.encode(value)
         self._write(msgspec.json.format(text, indent=2) if self.is_terminal else text)
 
+    def outcome(self, value: object, text: str) -> None:
+        """What a command has done: the document, or a line for people."""
+        if self.as_json:
+            self.document(value)
+        else:
+            self.line(text)
+
     def record(self, value: object) -> None:
         """One of many JSON documents, a line each."""
         self._write(msgspec.json.encode(value))

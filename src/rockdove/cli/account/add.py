@@ -9,24 +9,20 @@ from rockdove.cli.account import place
 from rockdove.cli.account.secret import read_password, show_key
 from rockdove.cli.output import Output
 from rockdove.client import account
-from rockdove.client.endpoint import DEFAULT_ENDPOINT
 
 
+@place.with_place
 def add(
-    ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")],
+    name: place.Name,
     admin: Annotated[
         bool, typer.Option("--admin", help="An administrator, who may change accounts; the first one always is.")
     ] = False,
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read its password for the console from standard input.")
     ] = False,
-    folder: place.Folder = None,
-    store_url: place.StoreUrl = None,
-    endpoint: option.Endpoint = DEFAULT_ENDPOINT,
-    region: option.Region = None,
-    config: option.Config = None,
     as_json: option.Json = False,
+    *,
+    reach: place.Reach,
 ) -> None:
     """Add an account, and print its id, access key and secret key.
 
@@ -40,7 +36,7 @@ def add(
       pwgen 20 1 | rockdove account add cyd --admin --password-stdin
     """
     password = read_password() if password_stdin else None
-    with place.reach(ctx, folder, store_url, endpoint, region, create=True) as there:
+    with reach(create=True) as there:
         made = there.run(account.add_account(there.names, name, admin=admin, password=password))
     output = Output(as_json)
     if as_json:

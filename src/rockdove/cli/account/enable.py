@@ -1,25 +1,17 @@
 """``rockdove account enable``."""
 
-from typing import Annotated
-
-import typer
-
 from rockdove.cli import option
 from rockdove.cli.account import place
 from rockdove.cli.output import Output
 from rockdove.client import account
-from rockdove.client.endpoint import DEFAULT_ENDPOINT
 
 
+@place.with_place
 def enable(
-    ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")],
-    folder: place.Folder = None,
-    store_url: place.StoreUrl = None,
-    endpoint: option.Endpoint = DEFAULT_ENDPOINT,
-    region: option.Region = None,
-    config: option.Config = None,
+    name: place.Name,
     as_json: option.Json = False,
+    *,
+    reach: place.Reach,
 ) -> None:
     """Let an account that was disabled in again.
 
@@ -27,10 +19,6 @@ def enable(
     Example:
       rockdove account enable bob --data data
     """
-    with place.reach(ctx, folder, store_url, endpoint, region) as there:
+    with reach() as there:
         there.run(account.set_account_state(there.names, name, "enabled"))
-    output = Output(as_json)
-    if as_json:
-        output.document({"name": name, "state": "enabled"})
-    else:
-        output.line(f"{name} is enabled")
+    Output(as_json).outcome({"name": name, "state": "enabled"}, f"{name} is enabled")

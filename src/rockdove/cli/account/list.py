@@ -2,25 +2,19 @@
 
 from typing import Any
 
-import typer
-
 from rockdove.cli import option
 from rockdove.cli.account import place
 from rockdove.cli.figure import moment
 from rockdove.cli.output import Output, note
 from rockdove.client import account
-from rockdove.client.endpoint import DEFAULT_ENDPOINT
 from rockdove.wire.account import ListedAccount
 
 
+@place.with_place
 def list_accounts(
-    ctx: typer.Context,
-    folder: place.Folder = None,
-    store_url: place.StoreUrl = None,
-    endpoint: option.Endpoint = DEFAULT_ENDPOINT,
-    region: option.Region = None,
-    config: option.Config = None,
     as_json: option.Json = False,
+    *,
+    reach: place.Reach,
 ) -> None:
     """List accounts, with their access keys. Secret keys are never shown again.
 
@@ -29,7 +23,7 @@ def list_accounts(
       rockdove account list --data data
       rockdove account list --json
     """
-    with place.reach(ctx, folder, store_url, endpoint, region) as there:
+    with reach() as there:
         accounts = there.run(account.list_accounts(there.names))
     output = Output(as_json)
     if as_json:

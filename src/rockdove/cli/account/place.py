@@ -1,29 +1,25 @@
 """Where the accounts are that a command is about: a running service, a data folder, or a shared store."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Annotated, Protocol, TypeAlias, TypeVar
+from typing import Annotated, Any, Protocol, TypeAlias, TypeVar
 
 import typer
 
+from rockdove.cli import option
 from rockdove.cli.failure import Code, Failure
 from rockdove.cli.service import connect
+from rockdove.client.endpoint import DEFAULT_ENDPOINT
 from rockdove.client.step import Names, Steps
 
 T = TypeVar("T")
 
 _STORES = "sqlite:DIR"
 
-# Not named as the service's settings are: a folder in rockdove.toml is the one that the service holds.
-Folder: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--data", metavar="DIR", help="Open the data folder of a service that does not run."),
-]
-StoreUrl: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--store", metavar="URL", help=f"Open a store that no service holds: {_STORES}."),
-]
+Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")]
 
 
 class Place(Protocol):
@@ -34,8 +30,53 @@ class Place(Protocol):
     def run(self, steps: Steps[T]) -> T: ...
 
 
+class Reach(Protocol):
+    """Opens the one place that the command line names; the service, if it names none."""
+
+    def __call__(self, create: bool = False) -> AbstractContextManager[Place]:
+        """``create``: a folder may be new."""
+
+
+def with_place(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the flags that say where the accounts are, instead of its parameter ``reach``."""
+
+    @functools.wraps(command)
+    def wrapped(**values: Any) -> None:
+        where = {name: values.pop(name) for name in _WHERE}
+        del values["config"]
+        command(**values, reach=functools.partial(_reach, **where))
+
+    signature = inspect.signature(command)
+    own = [one.replace(kind=_KEYWORD) for one in signature.parameters.values() if one.name != "reach"]
+    parameters = [*own[:-1], *inspect.signature(_flags).parameters.values(), own[-1]]
+    wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {one.name: one.annotation for one in parameters}
+    return wrapped
+
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_WHERE = ("ctx", "folder", "store_url", "endpoint", "region")
+
+
+def _flags(
+    *,
+    ctx: typer.Context,
+    # Not named as the service's settings are: a folder in rockdove.toml is the one that the service holds.
+    folder: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Open the data folder of a service that does not run.")
+    ] = None,
+    store_url: Annotated[
+        str | None, typer.Option("--store", metavar="URL", help=f"Open a store that no service holds: {_STORES}.")
+    ] = None,
+    endpoint: option.Endpoint = DEFAULT_ENDPOINT,
+    region: option.Region = None,
+    config: option.Config = None,
+) -> None:
+    """What every command on accounts takes, before its last parameter, which is ``as_json``."""
+
+
 @contextmanager
-def reach(
+def _reach(
     ctx: typer.Context,
     folder: Path | None,
     store_url: str | None,
@@ -43,7 +84,6 @@ def reach(
     region: str | None,
     create: bool = False,
 ) -> Iterator[Place]:
-    """The one place that the command line names; the service, if it names none. ``create``: a folder may be new."""
     named = [folder is not None, store_url is not None, _is_flag(ctx, "endpoint")]
     if sum(named) > 1:
         raise Failure("--data, --store and --endpoint exclude each other; give one of them", Code.USAGE)

@@ -10,20 +10,16 @@ from rockdove.cli.account.secret import show_key
 from rockdove.cli.failure import Code, Failure
 from rockdove.cli.output import Output, note
 from rockdove.client import account
-from rockdove.client.endpoint import DEFAULT_ENDPOINT
 
 
+@place.with_place
 def rotate(
-    ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")],
+    name: place.Name,
     finish: Annotated[bool, typer.Option("--finish", help="Retire the old key: only the new one works then.")] = False,
     cancel: Annotated[bool, typer.Option("--cancel", help="Retire the new key: only the old one works then.")] = False,
-    folder: place.Folder = None,
-    store_url: place.StoreUrl = None,
-    endpoint: option.Endpoint = DEFAULT_ENDPOINT,
-    region: option.Region = None,
-    config: option.Config = None,
     as_json: option.Json = False,
+    *,
+    reach: place.Reach,
 ) -> None:
     """Replace an account's key: make a second one, and, when everybody uses it, retire the first.
 
@@ -37,7 +33,7 @@ def rotate(
     if finish and cancel:
         raise Failure("--finish and --cancel exclude each other; give one of them", Code.USAGE)
     output = Output(as_json)
-    with place.reach(ctx, folder, store_url, endpoint, region) as there:
+    with reach() as there:
         if finish or cancel:
             _end(there, output, name, cancel)
         else:

@@ -47,8 +47,4 @@ def create(
         attributes.setdefault("FifoQueue", "true")
     with connect(endpoint, region) as client:
         url = client.create_queue(name, attributes=attributes, tags=pairs(tag))
-    output = Output(as_json)
-    if as_json:
-        output.document({"QueueUrl": url})
-    else:
-        output.line(url)
+    Output(as_json).outcome({"QueueUrl": url}, url)

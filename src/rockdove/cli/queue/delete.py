@@ -32,8 +32,6 @@ def delete(
         number = sum(map(int, client.attributes(url, COUNTS).values()))
         confirm(f"Delete the queue {name_of(url)} with {amount(number, 'message')}?", yes)
         client.delete_queue(url)
-    output = Output(as_json)
-    if as_json:
-        output.document({"QueueUrl": url, "Deleted": number})
-    else:
-        output.line(f"deleted {name_of(url)} with {amount(number, 'message')}")
+    Output(as_json).outcome(
+        {"QueueUrl": url, "Deleted": number}, f"deleted {name_of(url)} with {amount(number, 'message')}"
+    )

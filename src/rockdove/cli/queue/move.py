@@ -86,10 +86,7 @@ def _cancel(client: Client, source: str, output: Output) -> None:
     if task is None or task.task_handle is None:
         raise Failure(f"no task is moving messages from {name_of(source)}", Code.NOT_FOUND)
     moved = client.cancel_move(task.task_handle)
-    if output.as_json:
-        output.document({"ApproximateNumberOfMessagesMoved": moved})
-    else:
-        output.line(f"stopped after {amount(moved, 'message')}")
+    output.outcome({"ApproximateNumberOfMessagesMoved": moved}, f"stopped after {amount(moved, 'message')}")
 
 
 def _newest(client: Client, source: str) -> MoveTask:

@@ -32,8 +32,4 @@ def purge(
         number = sum(map(int, client.attributes(url, COUNTS).values()))
         confirm(f"Delete {'all' if number != 1 else 'the'} {amount(number, 'message')} of {name_of(url)}?", yes)
         client.purge(url)
-    output = Output(as_json)
-    if as_json:
-        output.document({"QueueUrl": url, "Purged": number})
-    else:
-        output.line(f"purged {name_of(url)}: {amount(number, 'message')}")
+    Output(as_json).outcome({"QueueUrl": url, "Purged": number}, f"purged {name_of(url)}: {amount(number, 'message')}")
