@@ -15,6 +15,9 @@ STAGES := lint test-quick $(if $(wildcard tests/faults/test_*.py),test-faults) t
 # Contracts that take their time, because clients in them do: they run with the faults.
 SLOW := tests/contract/abuse tests/contract/transport
 
+# How many run the quick tests side by side: WORKERS=0 runs them in one process, as for a debugger.
+WORKERS ?= 2
+
 # More words for the program a verb starts: make serve ARGS="--port 9325", make test-quick ARGS="-k fifo -x"
 ARGS ?=
 # The same for the soak at the end of `make bench-long`: SOAK_ARGS="--seconds 60"
@@ -42,7 +45,7 @@ test: setup needs-clients needs-spark ## everything CI runs: lint, then all stag
 
 .PHONY: test-quick
 test-quick: environment ## tests that need Python alone; a few minutes
-	$(BIN)/pytest tests --ignore tests/integration --ignore tests/faults $(SLOW:%=--ignore %) $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal tests --ignore tests/integration --ignore tests/faults $(SLOW:%=--ignore %) $(ARGS)
 
 .PHONY: test-faults
 test-faults: setup ## tests that kill, cut and fill the disk

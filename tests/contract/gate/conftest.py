@@ -78,11 +78,22 @@ def guarded(services: Services, store: str) -> RunningService:
 
 
 @pytest.fixture(scope="session")
-def tenants(guarded: RunningService) -> Iterator[list[Tenant]]:
-    made = [Tenant(guarded, guarded.add_account(name)) for name in ("root", "alice", "bob", "carol")]
-    yield made
-    for tenant in made:
-        tenant.close()
+def registry() -> Iterator[dict[RunningService, list[Tenant]]]:
+    """The tenants of each service that is running."""
+    known: dict[RunningService, list[Tenant]] = {}
+    yield known
+    for tenants in known.values():
+        for tenant in tenants:
+            tenant.close()
+
+
+@pytest.fixture(scope="session")
+def tenants(guarded: RunningService, registry: dict[RunningService, list[Tenant]]) -> list[Tenant]:
+    # Asked for anew whenever the order of tests goes from store to store, and a service keeps its accounts.
+    if guarded not in registry:
+        names = ("root", "alice", "bob", "carol")
+        registry[guarded] = [Tenant(guarded, guarded.add_account(name)) for name in names]
+    return registry[guarded]
 
 
 @pytest.fixture

@@ -15,6 +15,12 @@ from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import SqsQueue
 
 
+@pytest.fixture(scope="module")
+def service(services: Services, store: str) -> RunningService:
+    """Of its own: that of the other tests has so many queues that its metrics are long."""
+    return services(store)
+
+
 @pytest.fixture
 def look(service: RunningService) -> Callable[[], Scrape]:
     return lambda: scrape(service.port)
