@@ -7,7 +7,7 @@ REGION = "us-east-1"
 ACCESS_KEY = "test-key"
 SECRET_KEY = "test-secret"
 
-AWS_SETTINGS: Mapping[str, str] = {
+AWS_SETTINGS: dict[str, str] = {
     "AWS_ACCESS_KEY_ID": ACCESS_KEY,
     "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
     "AWS_DEFAULT_REGION": REGION,
@@ -22,14 +22,16 @@ AWS_SETTINGS: Mapping[str, str] = {
 }
 
 _FOREIGN_PREFIXES = ("AWS_", "ROCKDOVE_")
+# The size of the terminal of who runs the tests; pytest's workers have them too.
+_FOREIGN_NAMES = ("COLUMNS", "LINES")
 
 
 def foreign_names(environment: Mapping[str, str]) -> list[str]:
     """The variables that would change what a client or a server does."""
-    return [name for name in environment if name.startswith(_FOREIGN_PREFIXES)]
+    return [name for name in environment if name.startswith(_FOREIGN_PREFIXES) or name in _FOREIGN_NAMES]
 
 
 def isolated() -> dict[str, str]:
     """A full environment for a subprocess."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN_PREFIXES)}
-    return kept | dict(AWS_SETTINGS)
+    foreign = foreign_names(os.environ)
+    return {name: value for name, value in os.environ.items() if name not in foreign} | AWS_SETTINGS
