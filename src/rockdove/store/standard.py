@@ -9,8 +9,9 @@ import apsw
 
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import StoreError
-from rockdove.core.ids import SEQUENCE_MASK, entry_id
+from rockdove.core.ids import SEQUENCE_MASK
 from rockdove.core.message import Entry
+from rockdove.store.adoption import adopt
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Want
 from rockdove.store.fair import FairQueue
 from rockdove.store.head import FETCHED_BYTES, KEPT, LOW, START, Head
@@ -22,9 +23,6 @@ from rockdove.store.writer import Batch
 
 # What one append has put into a batch: its entries, where they went, and who waits for it.
 Sent: TypeAlias = tuple[list[Entry], list[Appended], Done[list[Appended]]]
-
-# Entries that become grouped at a time.
-ADOPT_AT_ONCE = 1_000
 
 
 class StandardQueue(Shelf):
@@ -45,7 +43,7 @@ class StandardQueue(Shelf):
         self._leaving: Counter[int] = Counter()
         if grouped:
             self.lanes = FairQueue(self)
-            self._adopt(entry_id(self.record.number, 0))
+            adopt(self)
 
     def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
         if self.dropped:
@@ -97,23 +95,6 @@ class StandardQueue(Shelf):
                     self._become_fair()
                     return
 
-    def _adopt(self, first_id: int) -> None:
-        """Give entries from before the first group the empty group, some at a time: fairness counts by groups."""
-        last_id = entry_id(self.record.number, SEQUENCE_MASK)
-
-        def call(db: apsw.Connection) -> int | None:
-            sql = "SELECT max(id) FROM (SELECT id FROM entry WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?)"
-            end = db.execute(sql, (first_id, last_id, ADOPT_AT_ONCE)).get
-            if end is not None:
-                db.execute("UPDATE entry SET grp = '' WHERE id BETWEEN ? AND ? AND grp IS NULL", (first_id, end))
-            return end  # type: ignore[no-any-return]
-
-        def adopted(end: int | StoreError | None) -> None:
-            if isinstance(end, int) and not self.dropped:
-                self._adopt(end + 1)
-
-        self.writer.call(call, adopted)
-
     def _become_fair(self) -> None:
         number = self.record.number
         self.writer.call(
@@ -121,7 +102,7 @@ class StandardQueue(Shelf):
             lambda result: None,
         )
         self.lanes = FairQueue(self)
-        self._adopt(entry_id(number, 0))
+        adopt(self)
         self.head.abandon()
         parked, self._parked = self._parked, []
         for want, done in parked:
