@@ -6,7 +6,18 @@ import pytest
 
 from rockdove.client import Client
 from tests.support.server import Server
+from tests.support.service import RunningService, Services
 from tests.unit.client.caller import KINDS, caller
+
+Start = Callable[[str], RunningService]
+
+
+@pytest.fixture
+def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
+    """`start("sqlite")` is a service without accounts, in real time; it ends with the test."""
+    started = Services(tmp_path_factory.mktemp)
+    yield lambda store: started(store, real_time=True)
+    assert started.close() == [], "an event loop had something to complain of"
 
 
 @pytest.fixture(params=KINDS)

@@ -6,19 +6,18 @@ import pytest
 
 from rockdove.client import Client, Credentials
 from rockdove.core.errors import AccountConflict, AccountExists, InvalidParameterValue, NoSuchAccount
-from tests.support.server import Server, ServerFactory
+from tests.contract.client.conftest import Start
 from tests.unit.client.caller import KINDS, caller
 
 
 @pytest.fixture(params=KINDS)
-def ann(request: pytest.FixtureRequest, server: ServerFactory) -> Iterator[Client]:
+def ann(request: pytest.FixtureRequest, start: Start) -> Iterator[Client]:
     """A client with the key of the first account of a service of its own."""
-    own: Server = server(store="memory")
+    own = start("memory")
     with Client(own.endpoint) as anybody:
         made = anybody.add_account("ann")
     with caller(request.param, own.endpoint, credentials=Credentials(made.access_key, made.secret_key)) as client:
         yield client
-    assert own.stop() == 0
 
 
 def test_accounts_are_added_changed_and_removed(ann: Client) -> None:

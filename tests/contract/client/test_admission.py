@@ -1,39 +1,37 @@
 """Whose key is taken for what, with signatures that the service checks."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from rockdove.client import Client, Credentials
 from rockdove.core.errors import AccessDenied, Fault, InvalidClientTokenId, SignatureDoesNotMatch
 from rockdove.wire.account import AddAccountResult, RotateAccountKeyResult
-from tests.support.server import STORES, Server, ServerFactory
+from tests.contract.client.conftest import Start
+from tests.support.server import STORES
+from tests.support.service import RunningService
 
 
 class Office:
     """A service with the account of ann, who is an administrator, and that of bob, who is not."""
 
-    def __init__(self, server: Server) -> None:
-        self.server = server
-        with Client(server.endpoint) as anybody:
+    def __init__(self, service: RunningService) -> None:
+        self.service = service
+        with Client(service.endpoint) as anybody:
             anybody.create_queue("before")
             self.ann = anybody.add_account("ann")
         with self.client(self.ann) as ann:
             self.bob = ann.add_account("bob")
 
     def client(self, made: AddAccountResult | RotateAccountKeyResult) -> Client:
-        return Client(self.server.endpoint, credentials=Credentials(made.access_key, made.secret_key), retry=None)
+        return Client(self.service.endpoint, credentials=Credentials(made.access_key, made.secret_key), retry=None)
 
 
 @pytest.fixture(params=STORES)
-def office(request: pytest.FixtureRequest, server: ServerFactory) -> Iterator[Office]:
-    own = server(store=request.param)
-    yield Office(own)
-    assert own.stop() == 0
+def office(request: pytest.FixtureRequest, start: Start) -> Office:
+    return Office(start(request.param))
 
 
 def test_from_the_first_account_on_strangers_are_refused(office: Office) -> None:
-    with Client(office.server.endpoint, retry=None) as stranger:
+    with Client(office.service.endpoint, retry=None) as stranger:
         for ask in (stranger.list_queues, stranger.list_accounts, lambda: stranger.add_account("eve", admin=True)):
             # The test's environment has credentials that no account has.
             with pytest.raises(InvalidClientTokenId):
@@ -89,7 +87,7 @@ def test_two_keys_work_until_one_is_retired(office: Office) -> None:
 
 def test_a_secret_is_that_of_its_key_only(office: Office) -> None:
     mixed = Credentials(office.ann.access_key, office.bob.secret_key)
-    with Client(office.server.endpoint, credentials=mixed, retry=None) as client, pytest.raises(SignatureDoesNotMatch):
+    with Client(office.service.endpoint, credentials=mixed, retry=None) as client, pytest.raises(SignatureDoesNotMatch):
         client.list_accounts()
 
 
