@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from rockdove.server import http
-from tests.support.raw import Web, Wire
+from tests.support.raw import Web, Wire, json_request
 from tests.support.service import RunningService
 
 
