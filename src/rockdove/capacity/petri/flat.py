@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -30,7 +30,6 @@ class FlatTransition:
     node: Transition
     places: Mapping[str, FlatPlace]
     index: int = 0
-    aliases: tuple[str, ...] = ()
 
 
 Node = TypeVar("Node", FlatPlace, FlatTransition)
@@ -45,24 +44,23 @@ class FlatNet:
 
     def place(self, name: str) -> FlatPlace:
         """By its path, or any end of it that only one has. Raises `UnknownNode`."""
-        return _find("place", name, self.name, self.places)
+        paths = {path: place for place in self.places for path in (place.name, *place.aliases)}
+        return _find("place", name, self.name, paths)
 
     def transition(self, name: str) -> FlatTransition:
         """Raises `UnknownNode`."""
-        return _find("transition", name, self.name, self.transitions)
+        return _find("transition", name, self.name, {each.name: each for each in self.transitions})
 
 
-def _find(kind: str, name: str, net: str, nodes: Iterable[Node]) -> Node:
-    paths: dict[str, Node] = {}
-    for each in nodes:
-        paths.update({path: each for path in (each.name, *each.aliases)})
+def _find(kind: str, name: str, net: str, paths: Mapping[str, Node]) -> Node:
     if name in paths:
         return paths[name]
     found = {paths[path].name: paths[path] for path in paths if path.endswith(f".{name}")}
     if len(found) == 1:
         return next(iter(found.values()))
-    what = "there are several of that name" if found else f"there is no such {kind}"
-    raise UnknownNode(at(net, kind, name), f"{what}: {', '.join(sorted(found or paths))}")
+    listed = ", ".join(sorted(found or paths)) or "none"
+    what = "there are several of that name" if found else f"there is no such {kind}; there are"
+    raise UnknownNode(at(net, kind, name), f"{what} {listed}" if not found else f"{what}: {listed}")
 
 
 def flatten(net: Net) -> FlatNet:

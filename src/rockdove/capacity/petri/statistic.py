@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 
 @dataclass
 class Sample:
-    """Observations, in the order in which they were made."""
+    """Observations, in the order in which they were made; what is not a number has no mean."""
 
-    values: list[float] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -35,7 +36,7 @@ class Sample:
         """The smallest observation that so great a share is not over; NaN if there are none."""
         if not self.values:
             return math.nan
-        return sorted(self.values)[max(0, math.ceil(share * len(self.values)) - 1)]
+        return float(sorted(self.values)[max(0, math.ceil(share * len(self.values)) - 1)])
 
     def restart(self, now: float) -> None:
         self.values.clear()

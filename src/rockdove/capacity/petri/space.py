@@ -1,0 +1,70 @@
+"""All that can happen in a net without times: the markings that can be reached, and how."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from rockdove.capacity.petri.error import NetError, at
+from rockdove.capacity.petri.net import Net
+from rockdove.capacity.petri.simulator import Simulator, Token
+
+# A place's tokens with how many there are of each, for each place that has any.
+Marking = frozenset[tuple[str, frozenset[tuple[Any, int]]]]
+
+
+@dataclass(frozen=True)
+class Space:
+    """`edges` are (from, transition, values, to), with values as (variable, value) in the order of names."""
+
+    start: Marking
+    markings: frozenset[Marking]
+    edges: frozenset[tuple[Marking, str, tuple[tuple[str, Hashable], ...], Marking]]
+
+    @property
+    def dead(self) -> frozenset[Marking]:
+        """Markings in which nothing is enabled."""
+        return self.markings - {edge[0] for edge in self.edges}
+
+
+def explore(net: Net, limit: int = 100_000) -> Space:
+    """Raises `NetError` for a net that has times, code or chance, or more markings than the limit."""
+    run = Simulator(net)
+    for transition in run.flat.transitions:
+        if transition.node.code or any("@" in arc.text for arc in transition.node.arcs):
+            where = at(transition.net.name, "transition", transition.node.name)
+            raise NetError(where, "it has times or a code segment, so its markings cannot be listed")
+    start = _marking(run)
+    seen, edges = {start}, set()
+    waiting = deque([start])
+    while waiting:
+        here = waiting.popleft()
+        _restore(run, here)
+        for binding in run.enabled():
+            _restore(run, here)
+            run.fire(binding)
+            there = _marking(run)
+            edges.add((here, binding.transition, tuple(sorted(binding.values.items())), there))
+            if there not in seen:
+                seen.add(there)
+                waiting.append(there)
+        if len(seen) > limit:
+            raise NetError(at(net.name), f"it has more than {limit:,} markings")
+    return Space(start, frozenset(seen), frozenset(edges))
+
+
+def _marking(run: Simulator) -> Marking:
+    counts = {name: Counter(token.value for token in tokens) for name, tokens in run.marking().items()}
+    return frozenset((name, frozenset(count.items())) for name, count in counts.items() if count)
+
+
+def _restore(run: Simulator, marking: Marking) -> None:
+    # In one order, so that the tokens that a binding names by index are the same each time.
+    run.restore(
+        {
+            name: [Token(value) for value, number in sorted(counts, key=repr) for _ in range(number)]
+            for name, counts in marking
+        }
+    )
