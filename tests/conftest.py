@@ -7,9 +7,14 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests.support.environment import AWS_SETTINGS, foreign_names
 from tests.support.server import STORES, Server, ServerFactory
+
+# How long an example takes is no part of a test: the first may compile a loop.
+settings.register_profile("rockdove", deadline=None)
+settings.load_profile("rockdove")
 
 _factory = pytest.StashKey[ServerFactory]()
 

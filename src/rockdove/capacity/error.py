@@ -38,3 +38,23 @@ def require_probability(**values: float) -> None:
     for name, value in values.items():
         if not 0 < value <= 1:
             raise InvalidScenario(f"{name} must be over 0 and at most 1, not {value}")
+
+
+class Unstable(CapacityError):
+    """More arrives than the threads can do: the queue grows without end, and there are no means to speak of."""
+
+    def __init__(self, what: str, arrival: float, rate: float, threads: int) -> None:
+        self.smallest = smallest_stable(arrival, rate)
+        many = "1 thread does" if threads == 1 else f"{threads} threads do"
+        super().__init__(
+            f"{what} is not stable: {arrival:.6g} messages/s arrive, and {many} {threads * rate:.6g}; "
+            f"the smallest stable number of threads is {self.smallest}"
+        )
+
+
+def smallest_stable(arrival: float, rate: float) -> int:
+    """The fewest threads, of so many services a second each, that do more than arrives."""
+    threads = int(arrival / rate)
+    while threads * rate <= arrival:
+        threads += 1
+    return threads

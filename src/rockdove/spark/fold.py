@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rockdove.spark.compiled import compiled
+from rockdove.capacity.compiled import compiled
 from rockdove.spark.order import Ints
 from rockdove.spark.row import (
     BROKEN,

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rockdove.spark.compiled import compiled
+from rockdove.capacity.compiled import compiled
 
 Ints: TypeAlias = NDArray[np.int64]
 

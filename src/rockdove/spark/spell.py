@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rockdove.spark.compiled import compiled
+from rockdove.capacity.compiled import compiled
 from rockdove.spark.order import Ints
 from rockdove.spark.window import Windows
 

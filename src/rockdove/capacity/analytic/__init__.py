@@ -1,0 +1,1 @@
+"""Queueing theory: what can be said without a simulation."""
