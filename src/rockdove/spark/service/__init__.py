@@ -1,0 +1,1 @@
+"""What source and sink have in common: where the queue is, and who asks."""

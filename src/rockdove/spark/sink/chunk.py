@@ -1,0 +1,50 @@
+"""Rows in chunks that fit into one request, without those that fit into none."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from rockdove.core.limits import MAX_MESSAGE_BYTES
+from rockdove.spark.sink.reject import Origin, Reject
+from rockdove.spark.sink.row import Row
+
+
+class Chunk(Struct):
+    """Rows for one request, and the rows found on the way to it that cannot be sent at all."""
+
+    rows: list[Row] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+
+
+def cut(rows: Iterable[Row], most: int) -> Iterator[Chunk]:
+    """Together as large as one message may be: in its most wasteful encoding a request has room for that."""
+    chunk, room = Chunk(), MAX_MESSAGE_BYTES
+    for row in rows:
+        if row.message is None:
+            chunk.rejects.append(Reject(row.place, "NoBody", "the body is null", None))
+            continue
+        size = row.message.size_bytes
+        if size > MAX_MESSAGE_BYTES:
+            reason = f"{size:,} bytes are more than the {MAX_MESSAGE_BYTES:,} that a message may have"
+            chunk.rejects.append(Reject(row.place, "MessageTooLong", reason, row.message))
+            continue
+        if len(chunk.rows) == most or size > room:
+            yield chunk
+            chunk, room = Chunk(), MAX_MESSAGE_BYTES
+        chunk.rows.append(row)
+        room -= size
+    if chunk.rows or chunk.rejects:
+        yield chunk
+
+
+def deduplicated(rows: Iterable[Row], origin: Origin) -> Iterator[Row]:
+    """For FIFO queues: rows that bring no deduplication id get one that is the same in every attempt."""
+    for row in rows:
+        if row.message is None or row.message.deduplication_id is not None:
+            yield row
+            continue
+        name = f"{origin.application}/{origin.batch}/{origin.partition}/{row.place}"
+        own = hashlib.sha256(name.encode()).hexdigest()
+        yield Row(row.place, replace(row.message, deduplication_id=own))

@@ -1,0 +1,37 @@
+"""The options of the sink."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from rockdove.spark.service import place
+from rockdove.spark.service.option import BadOption, Options
+
+APPLICATION: Final = "application"
+BATCH: Final = "batch"
+REJECTS: Final = "rejectsPath"
+NAMES: Final = (*place.NAMES, APPLICATION, BATCH, REJECTS)
+
+
+class SinkOptions(Struct, frozen=True):
+    """None: not given."""
+
+    application: str | None
+    batch: int | None
+    rejects: str | None
+
+
+def for_stream(options: Options) -> SinkOptions:
+    """Raises `BadOption`."""
+    if options.text(BATCH) is not None:
+        raise BadOption(f"the option {BATCH} is for df.write: a stream counts its batches itself")
+    return SinkOptions(options.label(APPLICATION), None, options.text(REJECTS))
+
+
+def for_batch(options: Options) -> SinkOptions:
+    """Raises `BadOption`."""
+    application, batch = options.label(APPLICATION), options.number(BATCH, 0, 2**63 - 1)
+    if (application is None) != (batch is None):
+        missing, there = (APPLICATION, BATCH) if application is None else (BATCH, APPLICATION)
+        raise BadOption(f"the option {missing} is missing: with {there} it names what is written once")
+    return SinkOptions(application, batch, options.text(REJECTS))

@@ -1,0 +1,71 @@
+"""The rows of a task into a queue of any other service that speaks SQS: at least once."""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from rockdove.client import Client
+from rockdove.core.limits import MAX_BATCH_ENTRIES
+from rockdove.spark.service.place import Place
+from rockdove.spark.service.trouble import told
+from rockdove.spark.sink.chunk import cut
+from rockdove.spark.sink.reject import Origin, Reject, RowsRefused, keep, refuse
+from rockdove.spark.sink.row import Row
+
+# How often rows are sent again that the service could not store through no fault of ours, and the pause before it.
+_ATTEMPTS: Final = 5
+_PAUSE_S: Final = 0.2
+
+
+class Sending:
+    """One attempt at one partition."""
+
+    def __init__(
+        self,
+        client: Client,
+        place: Place,
+        origin: Origin,
+        rejects_path: str | None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._client = client
+        self._place = place
+        self._origin = origin
+        self._rejects_path = rejects_path
+        self._sleep = sleep
+        self._rejects: list[Reject] = []
+        self._sent = 0
+
+    def write(self, rows: Iterable[Row]) -> tuple[int, int]:
+        """How many rows were sent, and how many cannot be."""
+        for chunk in cut(rows, MAX_BATCH_ENTRIES):
+            self._reject(chunk.rejects)
+            self._send(chunk.rows)
+        if self._rejects and self._rejects_path is not None:
+            keep(self._rejects_path, self._origin, self._rejects)
+        return self._sent, len(self._rejects)
+
+    def _send(self, rows: list[Row]) -> None:
+        for attempt in range(_ATTEMPTS):
+            if not rows:
+                return
+            if attempt:
+                self._sleep(_PAUSE_S * 2**attempt)
+            with told(self._place):
+                answer = self._client.send_batch(self._place.queue, [row.message for row in rows if row.message])
+            self._sent += len(answer.successful)
+            again = []
+            for failed in answer.failed:
+                row = rows[int(failed.id)]
+                if failed.sender_fault:
+                    self._reject([Reject(row.place, failed.code, failed.message or "", row.message)])
+                else:
+                    again.append((row, failed.code))
+            rows = [row for row, _ in again]
+        named = ", ".join(f"row {row.place} ({code})" for row, code in again[:5])
+        raise RowsRefused(f"{self._origin}: {self._place.name} did not store {named}, asked {_ATTEMPTS} times")
+
+    def _reject(self, rejects: list[Reject]) -> None:
+        self._rejects += rejects
+        if self._rejects and self._rejects_path is None:
+            raise refuse(self._origin, self._rejects)

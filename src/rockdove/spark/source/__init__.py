@@ -1,0 +1,1 @@
+"""Queues as tables that Spark reads, as streams and in batches."""

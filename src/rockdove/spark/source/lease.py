@@ -1,0 +1,185 @@
+"""The stream of a queue of Rockdove: executors lease, and what Spark has committed is acknowledged.
+
+Offsets are sequences of leases. A batch is logged before anything is leased for it, a lease gives the same messages for
+ever, and the offset that Spark begins the next batch at is one that it has committed: so each message comes out once.
+"""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+from msgspec import Struct
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from rockdove.client import Client
+from rockdove.core.limits import MAX_LEASE
+from rockdove.spark.service.place import Place
+from rockdove.spark.service.trouble import Refused, told
+from rockdove.spark.source.option import CONSUMER, StreamOptions
+from rockdove.spark.source.schema import Table
+
+# Fewer than a service lets one queue have in flight.
+PER_TRIGGER: Final = 100_000
+# Seconds between two looks at a queue that is empty.
+_LOOK_S: Final = (0.05, 0.5)
+# A queue whose messages others hold gives empty batches; they come so slowly.
+_REST_S: Final = 1.0
+
+
+class Offset(Struct, frozen=True, kw_only=True):
+    """Sequences up to this one were read. What led to it is kept with it, so that a replay is cut the same way."""
+
+    consumer: str
+    sequence: int
+    shards: int = 0
+    # Messages of one lease, at most.
+    size: int = 0
+
+    def json(self) -> dict[str, Any]:
+        return {"consumer": self.consumer, "sequence": self.sequence, "shards": self.shards, "size": self.size}
+
+
+class Shard(InputPartition):
+    """The leases of one task: sequences after ``begin`` up to ``end``."""
+
+    def __init__(self, consumer: str, shard: int, begin: int, end: int, size: int) -> None:
+        super().__init__(None)
+        self.consumer = consumer
+        self.shard = shard
+        self.begin = begin
+        self.end = end
+        self.size = size
+
+
+class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """One instance plans, in one process; others read, in the executors."""
+
+    def __init__(
+        self, place: Place, table: Table, options: StreamOptions, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._place = place
+        self._table = table
+        self._options = options
+        self._sleep = sleep
+        self._client: Client | None = None
+        self._first: Offset | None = None
+        self._acknowledged: Offset | None = None
+        # Messages of the last batch; None if it was not ours.
+        self._last: int | None = None
+        self._planned: Offset | None = None
+        # Messages that a run over what is there has still to take; None: no such run.
+        self._left: int | None = None
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        return ReadMaxRows(self._options.per_trigger or PER_TRIGGER)
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Spark may ask for it again when it replays the first batch: then only the sequence counts."""
+        if self._first is None:
+            self._first = Offset(consumer=self._options.consumer or f"spark-{uuid.uuid4().hex}", sequence=0)
+        return self._first.json()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        self._left = self._look()[0]
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """Leases nothing: that waits until the offset is logged."""
+        begin = parse(start)
+        self._acknowledge(begin)
+        visible, physical = self._await(begin)
+        if not visible:
+            return start
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else visible
+        end = plan(begin, visible, most, self._options.partitions or physical)
+        self._planned = end
+        return end.json()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Shard]:
+        begin, last = parse(start), parse(end)
+        # The consumer of the start may be one that was minted for a replay, and never logged.
+        return [
+            Shard(last.consumer, shard, begin.sequence, last.sequence, last.size)
+            for shard in range(last.shards)
+            if begin.sequence < last.sequence
+        ]
+
+    def read(self, partition: Shard) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+        with self._place.client() as client:
+            for sequence in range(partition.begin + 1, partition.end + 1):
+                with told(self._place):
+                    lease = client.lease_batch(
+                        self._place.queue,
+                        partition.consumer,
+                        partition.shard,
+                        sequence,
+                        limit=partition.size,
+                        message_attributes=self._table.message_attributes,
+                    )
+                # An empty lease stays empty: a replay stops here, too.
+                if not lease.messages:
+                    return
+                yield self._table.of_messages(lease.messages)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        self._acknowledge(parse(end))
+
+    def _acknowledge(self, offset: Offset) -> None:
+        """Spark has written that it is done with all up to here."""
+        if offset.sequence == 0 or offset == self._acknowledged:
+            return
+        with told(self._place):
+            done = self._service().ack_through(self._place.queue, offset.consumer, offset.sequence)
+        self._acknowledged = offset
+        self._last = done.messages if offset == self._planned else None
+        if self._left is not None and self._last is not None:
+            # An empty batch: others have the rest. That is the end of a run over what is there.
+            self._left = max(0, self._left - self._last) if self._last else 0
+
+    def _await(self, begin: Offset) -> tuple[int, int]:
+        """How many messages are visible, zero if none came in time, and the number of physical queues."""
+        visible, physical = self._look()
+        if self._left is not None:
+            return min(visible, self._left), physical
+        if visible and self._last == 0:
+            self._sleep(_REST_S)
+            return visible, physical
+        pause_s, waited_s = _LOOK_S[0], 0.0
+        while not visible and waited_s < self._options.wait_s:
+            self._sleep(pause_s)
+            waited_s += pause_s
+            pause_s = min(2 * pause_s, _LOOK_S[1])
+            visible, physical = self._look()
+        return visible, physical
+
+    def _look(self) -> tuple[int, int]:
+        wanted = ("ApproximateNumberOfMessages", "RockdovePhysicalQueues")
+        with told(self._place):
+            found = self._service().attributes(self._place.queue, wanted)
+        return int(found[wanted[0]]), int(found.get(wanted[1], 1))
+
+    def _service(self) -> Client:
+        if self._client is None:
+            self._client = self._place.client()
+        return self._client
+
+
+def parse(offset: dict[str, Any]) -> Offset:
+    """Raises `Refused` if a stream of another kind has made it."""
+    try:
+        return Offset(**offset)
+    except TypeError:
+        raise Refused(
+            "the checkpoint is that of a queue in another service than Rockdove, read through a journal: "
+            f"begin a new checkpoint, or set the option service; an offset here has a {CONSUMER}"
+        ) from None
+
+
+def plan(begin: Offset, visible: int, most: int, partitions: int) -> Offset:
+    """Leases for what is visible, or for as much of it as one batch may have."""
+    shards = min(partitions, visible, most)
+    each = min(-(-visible // shards), max(1, most // shards))
+    steps = -(-each // MAX_LEASE)
+    return Offset(consumer=begin.consumer, sequence=begin.sequence + steps, shards=shards, size=-(-each // steps))

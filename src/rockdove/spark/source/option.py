@@ -1,0 +1,100 @@
+"""The options of the source."""
+
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from rockdove.core.limits import MAX_WAIT_S
+from rockdove.spark.service import place
+from rockdove.spark.service.option import BadOption, Options
+from rockdove.spark.source import schema
+
+CONSUMER: Final = "consumer"
+PARTITIONS: Final = "numPartitions"
+PER_TRIGGER: Final = "maxMessagesPerTrigger"
+WAIT: Final = "waitTimeSeconds"
+JOURNAL: Final = "journal"
+MODE: Final = "mode"
+LEASE: Final = "leaseId"
+MOST: Final = "maxMessages"
+NAMES: Final = (
+    *place.NAMES,
+    *schema.NAMES,
+    CONSUMER,
+    PARTITIONS,
+    PER_TRIGGER,
+    WAIT,
+    JOURNAL,
+    MODE,
+    LEASE,
+    MOST,
+)
+
+MODES: Final = ("peek", "drain")
+MAX_PARTITIONS: Final = 1_000
+_BIG: Final = 2**31 - 1
+_WAIT_S: Final = 1
+
+
+class StreamOptions(Struct, frozen=True):
+    """None: not given."""
+
+    consumer: str | None
+    partitions: int | None
+    per_trigger: int | None
+    wait_s: int
+    journal: Path | None
+
+
+class BatchOptions(Struct, frozen=True):
+    """``mode`` is ``peek`` or ``drain``; a drain has a lease id."""
+
+    mode: str
+    lease_id: str | None
+    partitions: int | None
+    most: int | None
+
+
+def for_stream(options: Options) -> StreamOptions:
+    """Raises `BadOption`."""
+    for name in (MODE, LEASE, MOST):
+        if options.text(name) is not None:
+            raise BadOption(f"the option {name} is for batches (spark.read), not for streams")
+    wait_s = options.number(WAIT, 0, MAX_WAIT_S)
+    journal = options.text(JOURNAL)
+    return StreamOptions(
+        consumer=options.label(CONSUMER),
+        partitions=options.number(PARTITIONS, 1, MAX_PARTITIONS),
+        per_trigger=options.number(PER_TRIGGER, 1, _BIG),
+        wait_s=_WAIT_S if wait_s is None else wait_s,
+        journal=None if journal is None else Path(_local(journal)),
+    )
+
+
+def for_batch(options: Options) -> BatchOptions:
+    """Raises `BadOption`."""
+    for name in (CONSUMER, PER_TRIGGER, WAIT, JOURNAL):
+        if options.text(name) is not None:
+            raise BadOption(f"the option {name} is for streams (spark.readStream), not for batches")
+    mode = options.choice(MODE, MODES, MODES[0])
+    lease_id = options.label(LEASE)
+    if mode == "drain" and lease_id is None:
+        raise BadOption(f"the option {LEASE} is missing: with the same one, {MODE}=drain gives the same rows again")
+    if mode == "peek" and lease_id is not None:
+        raise BadOption(f"the option {LEASE} is for {MODE}=drain")
+    return BatchOptions(
+        mode=mode,
+        lease_id=lease_id,
+        partitions=options.number(PARTITIONS, 1, MAX_PARTITIONS),
+        most=options.number(MOST, 1, _BIG),
+    )
+
+
+def _local(path: str) -> str:
+    scheme, colon, rest = path.partition(":")
+    if not colon:
+        return path
+    if scheme != "file":
+        raise BadOption(f"the option {JOURNAL} must be a folder in a file system that all machines share, not {path!r}")
+    return "/" + rest.lstrip("/")
