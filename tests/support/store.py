@@ -13,9 +13,11 @@ from typing import Any, TypeVar, cast
 from rockdove.core import ids
 from rockdove.core.clock import SECOND_US, ManualClock
 from rockdove.core.errors import StoreError
+from rockdove.core.lease import LeaseName
 from rockdove.core.message import Entry, Extra, Message
 from rockdove.core.queue import QueueRecord
 from rockdove.store.base import Appended, Claimed, Counts, Draft, Physical, Store, Want
+from rockdove.store.leasing import Ended, Leased
 from rockdove.store.memory import MemoryStore
 
 STORES = ("memory", "sqlite")
@@ -208,6 +210,39 @@ class Queue:
     def remove_held(self, entry: Entry) -> bool:
         """Delete by the handle of a FIFO receive."""
         return self.remove(entry.id, entry.receive_count)
+
+    def lease(
+        self,
+        sequence: int,
+        limit: int = 1_000,
+        shard: int = 0,
+        consumer: str = "reader",
+        even_empty: bool = True,
+        room_bytes: int = 8 * 1024 * 1024,
+        **options: Any,
+    ) -> Leased:
+        """From all physical queues, the first one first."""
+        name = LeaseName(self.record.uid, consumer, shard, sequence)
+        parts = [self.physical(at) for at in range(len(self.record.physical))]
+        want = self.want(limit, room_bytes=room_bytes, **options)
+        return cast(Leased, self.bench.do(self.bench.store.leases.lease, name, parts, want, even_empty))
+
+    def leased(self, sequence: int, limit: int = 1_000, **options: Any) -> list[str]:
+        """The bodies of a lease."""
+        return bodies(self.lease(sequence, limit, **options).entries)
+
+    def ack(
+        self, sequence: int | None = None, shard: int | None = None, consumer: str = "reader"
+    ) -> tuple[int, int, list[int]]:
+        """Leases and messages that this ended, and their ids."""
+        ack = self.bench.store.leases.ack
+        ended = cast(Ended, self.bench.do(ack, self.record.uid, consumer, shard, sequence, True))
+        return ended.leases, ended.messages, sorted(ended.ids)
+
+    def give_back(self, consumer: str = "reader", forget: bool = False) -> tuple[int, int]:
+        """All leases of a consumer."""
+        ended = cast(Ended, self.bench.do(self.bench.store.leases.release, self.record.uid, consumer, forget))
+        return ended.leases, ended.messages
 
     def release(self, *entries: Entry) -> None:
         self.bench.do(self.physical().release, entries)

@@ -51,7 +51,9 @@ def _heading(message: Message | PeekedMessage) -> str:
     parts = [moment(int(system["SentTimestamp"]) / 1000), message.message_id]
     if isinstance(message, PeekedMessage):
         parts.append(
-            message.state if message.state == "visible" else f"{message.state} until {moment(message.visible_from)}"
+            message.state
+            if message.state == "visible" or message.visible_from is None
+            else f"{message.state} until {moment(message.visible_from)}"
         )
     receives = int(system.get("ApproximateReceiveCount", "0"))
     if receives > 1:

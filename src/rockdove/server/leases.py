@@ -1,24 +1,144 @@
-"""The operations on leases, and publishing once."""
+"""The operations on leases: from a request to the broker, and from its outcome to the result."""
 
-from rockdove.core.errors import UnsupportedOperation
+import base64
+import re
+from collections.abc import Sequence
+from functools import partial
+
+import msgspec
+
+from rockdove.broker.broker import Broker
+from rockdove.broker.lease import Given, Leasing
+from rockdove.broker.queue import Queue
+from rockdove.core import limits
+from rockdove.core.errors import Fault, InvalidParameterValue, UnsupportedOperation
+from rockdove.core.lease import Lease
 from rockdove.server.call import Call
+from rockdove.server.messages import within
+from rockdove.server.render import Selection, leased, select
+from rockdove.server.tracer import Tracer
 from rockdove.wire import lease as shape
+
+_NAME = re.compile(rf"[ -~]{{1,{limits.MAX_CONSUMER_LENGTH}}}")
+_MAX_SEQUENCE = 2**63 - 1
 
 
 class LeaseOperations:
     """One method for each operation."""
 
-    async def lease_batch(self, call: Call, request: shape.LeaseBatch) -> shape.LeaseBatchResult:
-        raise UnsupportedOperation("LeaseBatch is not there yet.")
+    def __init__(self, broker: Broker, tracer: Tracer | None = None) -> None:
+        self._leasing = Leasing(broker)
+        self._queue = broker.directory.by_url
+        self._tracer = tracer
+
+    def lease_batch(self, call: Call, request: shape.LeaseBatch) -> None:
+        queue = self._queue(request.queue_url, call.account)
+        limit = within("Max", request.max, 1_000, 1, limits.MAX_LEASE)
+        wait_s = within("WaitTimeSeconds", request.wait_time_seconds, 0, 0, limits.MAX_WAIT_S)
+        consumer, shard, sequence = _consumer(request.consumer), _shard(request.shard), _sequence(request.sequence)
+        assert shard is not None
+        assert sequence is not None
+        selection = select(request.message_system_attribute_names, None, request.message_attribute_names)
+        reply = partial(self._leased, call, queue, selection)
+        asked = self._leasing.lease(queue, consumer, shard, sequence, limit, wait_s, reply)
+        if wait_s:
+            call.waiting = asked
+
+    def _leased(self, call: Call, queue: Queue, selection: Selection, outcome: Given | Fault) -> None:
+        if isinstance(outcome, Fault):
+            if self._tracer is not None:
+                self._tracer.failed(call, "receive", queue, outcome)
+            call.fail(outcome)
+            return
+        if self._tracer is not None and outcome.new:
+            self._tracer.received(call, queue, outcome.deliveries)
+        messages = [leased(queue, delivery, selection) for delivery in outcome.deliveries]
+        call.answer(shape.LeaseBatchResult(messages=messages, leased_timestamp=outcome.made_us // 1000))
 
     async def ack_through(self, call: Call, request: shape.AckThrough) -> shape.AckThroughResult:
-        raise UnsupportedOperation("AckThrough is not there yet.")
+        queue = self._queue(request.queue_url, call.account)
+        consumer, shard, sequence = _consumer(request.consumer), _shard(request.shard), _sequence(request.sequence)
+        try:
+            ended = await self._leasing.ack(queue, consumer, shard, sequence, self._tracer is not None)
+        except Fault as fault:
+            if self._tracer is not None:
+                self._tracer.failed(call, "delete", queue, fault)
+            raise
+        if self._tracer is not None:
+            self._tracer.acknowledged(call, queue, ended.ids)
+        return shape.AckThroughResult(leases=ended.leases, messages=ended.messages)
 
     async def release_consumer(self, call: Call, request: shape.ReleaseConsumer) -> shape.ReleaseConsumerResult:
-        raise UnsupportedOperation("ReleaseConsumer is not there yet.")
+        queue = self._queue(request.queue_url, call.account)
+        ended = await self._leasing.release(queue, _consumer(request.consumer), bool(request.forget))
+        return shape.ReleaseConsumerResult(leases=ended.leases, messages=ended.messages)
 
     async def list_leases(self, call: Call, request: shape.ListLeases) -> shape.ListLeasesResult:
-        raise UnsupportedOperation("ListLeases is not there yet.")
+        queue = self._queue(request.queue_url, call.account)
+        most = within("MaxResults", request.max_results, limits.MAX_LISTED_LEASES, 1, limits.MAX_LISTED_LEASES)
+        consumer = None if request.consumer is None else _consumer(request.consumer)
+        after = None if request.next_token is None else _read_token(request.next_token)
+        holders = await self._leasing.holders(queue, consumer)
+        page = await self._leasing.page(queue, consumer, after, most + 1)
+        return shape.ListLeasesResult(
+            consumers=[
+                shape.ListedConsumer(
+                    consumer=holder.consumer,
+                    leases=holder.leases,
+                    messages=holder.messages,
+                    last_call_timestamp=holder.seen_us // 1000,
+                )
+                for holder in holders
+            ],
+            leases=[_listed(lease) for lease in page[:most]],
+            next_token=_token(page[:most]) if len(page) > most else None,
+        )
 
     async def publish_once(self, call: Call, request: shape.PublishOnce) -> shape.PublishOnceResult:
         raise UnsupportedOperation("PublishOnce is not there yet.")
+
+
+def _listed(lease: Lease) -> shape.ListedLease:
+    return shape.ListedLease(
+        consumer=lease.consumer,
+        shard=lease.shard,
+        sequence=lease.sequence,
+        messages=lease.messages,
+        leased_timestamp=lease.made_us // 1000,
+    )
+
+
+def _consumer(name: str) -> str:
+    return check_name("Consumer", name)
+
+
+def check_name(parameter: str, name: str) -> str:
+    """Raises the fault of a name that is none."""
+    if not _NAME.fullmatch(name):
+        raise InvalidParameterValue(
+            f"Value {name} for parameter {parameter} is invalid. Reason: Must be 1 to {limits.MAX_CONSUMER_LENGTH} "
+            "printable ASCII characters."
+        )
+    return name
+
+
+def _shard(shard: int | None) -> int | None:
+    return None if shard is None else within("Shard", shard, 0, 0, limits.MAX_SHARD)
+
+
+def _sequence(sequence: int | None) -> int | None:
+    return None if sequence is None else within("Sequence", sequence, 0, 0, _MAX_SEQUENCE)
+
+
+def _token(page: Sequence[Lease]) -> str:
+    """Names the last lease given."""
+    last = page[-1]
+    return base64.urlsafe_b64encode(msgspec.json.encode((last.consumer, last.shard, last.sequence))).decode()
+
+
+def _read_token(token: str) -> tuple[str, int, int]:
+    try:
+        text = base64.b64decode(token, altchars=b"-_", validate=True)
+        return msgspec.json.decode(text, type=tuple[str, int, int])
+    except ValueError:
+        raise InvalidParameterValue("Invalid or expired next token.") from None

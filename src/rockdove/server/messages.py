@@ -123,12 +123,12 @@ class Messages:
     def _receive(self, call: Call, request: shape.ReceiveMessage, most: int) -> None:
         queue = self._queue(request.queue_url, call.account)
         settings = queue.settings
-        limit = _within("MaxNumberOfMessages", request.max_number_of_messages, 1, 1, most)
-        wait_s = _within("WaitTimeSeconds", request.wait_time_seconds, settings.wait_s, 0, limits.MAX_WAIT_S)
+        limit = within("MaxNumberOfMessages", request.max_number_of_messages, 1, 1, most)
+        wait_s = within("WaitTimeSeconds", request.wait_time_seconds, settings.wait_s, 0, limits.MAX_WAIT_S)
         timeout_us = settings.visibility_timeout_us
         if request.visibility_timeout is not None:
             timeout_s = request.visibility_timeout
-            timeout_us = _within("VisibilityTimeout", timeout_s, 0, 0, limits.MAX_VISIBILITY_TIMEOUT_S) * SECOND_US
+            timeout_us = within("VisibilityTimeout", timeout_s, 0, 0, limits.MAX_VISIBILITY_TIMEOUT_S) * SECOND_US
         selection = select(
             request.attribute_names, request.message_system_attribute_names, request.message_attribute_names
         )
@@ -154,7 +154,7 @@ class Messages:
 
     async def peek(self, call: Call, request: extension.Peek) -> extension.PeekResult:
         queue = self._queue(request.queue_url, call.account)
-        limit = _within("MaxNumberOfMessages", request.max_number_of_messages, 10, 1, limits.MAX_RECEIVE_EXTENDED)
+        limit = within("MaxNumberOfMessages", request.max_number_of_messages, 10, 1, limits.MAX_RECEIVE_EXTENDED)
         selection = select(request.message_system_attribute_names, None, request.message_attribute_names)
         found = await self._broker.peek(queue, limit)
         now = self._clock.now_us()
@@ -245,7 +245,8 @@ def _add_extra(
         result.sequence_number = ids.sequence_number(appended.id)
 
 
-def _within(name: str, value: int | None, default: int, low: int, high: int) -> int:
+def within(name: str, value: int | None, default: int, low: int, high: int) -> int:
+    """A parameter's value, or its default. Raises the fault of one that is out of range."""
     if value is None:
         return default
     if not low <= value <= high:

@@ -1,4 +1,4 @@
-"""Messages as ReceiveMessage and Peek show them: which attributes were asked for, and their digests."""
+"""Messages as ReceiveMessage, LeaseBatch and Peek show them: which attributes were asked for, and their digests."""
 
 from msgspec import Struct
 
@@ -8,9 +8,11 @@ from rockdove.broker.receive import Delivery
 from rockdove.core import ids
 from rockdove.core.digest import attributes_md5
 from rockdove.core.errors import InvalidAttributeName, InvalidParameterValue
+from rockdove.core.lease import LEASED_US
 from rockdove.core.message import Attribute, Extra
 from rockdove.core.receipt import Receipts
 from rockdove.wire.extension import PeekedMessage
+from rockdove.wire.lease import LeasedMessage
 from rockdove.wire.shape import Message
 
 _SYSTEM = frozenset(
@@ -85,20 +87,37 @@ def received(queue: Queue, delivery: Delivery, selection: Selection, receipts: R
 
 def peeked(queue: Queue, index: int, delivery: Delivery, selection: Selection, now_us: int) -> PeekedMessage:
     entry = delivery.entry
-    visible = entry.visible_us <= now_us
+    visible, is_leased = entry.visible_us <= now_us, entry.visible_us == LEASED_US
+    hidden = "leased" if is_leased else "in-flight" if entry.receive_count else "delayed"
     message = PeekedMessage(
         message_id=message_id(delivery.physical, entry),
         md5_of_body=entry.message.md5,
         body=entry.message.body,
-        state="visible" if visible else "in-flight" if entry.receive_count else "delayed",
-        visible_from=entry.visible_us / 1_000_000,
+        state="visible" if visible else hidden,
+        visible_from=None if is_leased else entry.visible_us / 1_000_000,
         physical_queue=index,
     )
     _add_attributes(message, queue, delivery, selection)
     return message
 
 
-def _add_attributes(message: Message | PeekedMessage, queue: Queue, delivery: Delivery, selection: Selection) -> None:
+def leased(queue: Queue, delivery: Delivery, selection: Selection) -> LeasedMessage:
+    physical, entry = delivery.physical, delivery.entry
+    index = 0 if len(queue.physical) == 1 else queue.index(physical.record.number)
+    message = LeasedMessage(
+        message_id=message_id(physical, entry),
+        md5_of_body=entry.message.md5,
+        body=entry.message.body,
+        physical_queue=index or 0,
+    )
+    if selection is not NOTHING:
+        _add_attributes(message, queue, delivery, selection)
+    return message
+
+
+def _add_attributes(
+    message: Message | PeekedMessage | LeasedMessage, queue: Queue, delivery: Delivery, selection: Selection
+) -> None:
     extra = delivery.entry.message.extra
     if selection.system:
         message.attributes = _system(queue, delivery, selection.system)

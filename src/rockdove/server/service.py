@@ -180,7 +180,7 @@ class Service:
             Messages(self.broker, self.tracer),
             Queues(directory, Admin(self.broker), self.move_tasks, self.tracer),
             AccountOperations(self.accounts),
-            LeaseOperations(),
+            LeaseOperations(self.broker, self.tracer),
         )
         shown = settings.metrics_queues
         self.metrics = Metrics(self.broker, shown, self.connections, self.timings, self.recorder)

@@ -15,6 +15,7 @@ from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery
 from rockdove.core import ids
 from rockdove.core.errors import Fault
+from rockdove.core.ids import physical_of
 from rockdove.core.message import Entry
 from rockdove.core.receipt import contents
 from rockdove.server.call import Call
@@ -30,6 +31,9 @@ OPS = {
     "Receive": "receive",
     "DeleteMessage": "delete",
     "DeleteMessageBatch": "delete",
+    "LeaseBatch": "receive",
+    "AckThrough": "delete",
+    "PublishOnce": "send",
     "ChangeMessageVisibility": "change_visibility",
     "ChangeMessageVisibilityBatch": "change_visibility",
     "PurgeQueue": "purge",
@@ -120,6 +124,17 @@ class Tracer:
         )
         if op == "delete" and outcome is None and self._renamed:
             self._renamed.pop(receipt.id, None)
+
+    def acknowledged(self, call: Call, queue: Queue, ids: Sequence[int]) -> None:
+        """Leased messages were deleted."""
+        now_us, latency_us, (account, name) = self._now_us(), _latency_us(call), queue.key
+        nothing = (None,) * 8
+        for id in ids:
+            number = physical_of(id)
+            title = self._name(queue.by_number(number), id)
+            row = (now_us, account, name, queue.index(number), "delete", title)
+            self._add((*row, *nothing, latency_us, None, None, 200))
+            self._renamed.pop(id, None)
 
     def failed(self, call: Call, op: str, queue: Queue, fault: Fault) -> None:
         """An operation on a queue was refused, or did not succeed."""

@@ -6,7 +6,7 @@ it will survive a crash (as far as the store promises durability at all).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -14,6 +14,9 @@ from rockdove.core.account import Account
 from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry, Message
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
+
+if TYPE_CHECKING:
+    from rockdove.store.leasing import Leases
 
 T = TypeVar("T")
 Done: TypeAlias = Callable[[T | StoreError], None]
@@ -49,6 +52,7 @@ class Want(Struct, frozen=True, gc=False):
     attempt: the ReceiveRequestAttemptId of a FIFO receive.
     delay_us: the queue's delay, which on FIFO queues holds for messages that already wait.
     spare: leave noisy groups alone.
+    room_bytes: of a lease: no more once the bodies are so many bytes together; 0 is without a bound.
     """
 
     limit: int
@@ -59,6 +63,7 @@ class Want(Struct, frozen=True, gc=False):
     attempt: str | None = None
     delay_us: int = 0
     spare: bool = False
+    room_bytes: int = 0
 
 
 class Claimed(Struct, gc=False):
@@ -69,6 +74,7 @@ class Claimed(Struct, gc=False):
     next_us: with nothing claimed, when the next entry becomes visible; None if that is not in sight.
     claimed_us: when the claim was made; for a repeated attempt, when it was made first.
     expired: the ids of messages that it met, that were too old, and that it removed.
+    bytes: of the bodies claimed, where there is a bound to them.
     """
 
     entries: list[Entry]
@@ -76,6 +82,7 @@ class Claimed(Struct, gc=False):
     next_us: int | None = None
     claimed_us: int = 0
     expired: list[int] = []
+    bytes: int = 0
 
 
 class Counts(Struct, frozen=True):
@@ -195,6 +202,9 @@ class Store(Protocol):
     @property
     def effort(self) -> Effort:
         """How much work writing was so far; nothing for a store that has none."""
+
+    @property
+    def leases(self) -> "Leases": ...
 
     def open(self) -> Snapshot:
         """Take the store into use. Raises `DataFolderError` with a line that says what to do."""

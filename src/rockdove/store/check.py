@@ -180,8 +180,10 @@ def _check_structure(folder: Path, db: apsw.Connection, report: Report) -> None:
 def _check_tables(folder: Path, db: apsw.Connection, report: Report) -> None:
     there = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     wanted = {"meta", "queue", "task", "deleted", "physical", "entry", "body", "seen", "attempt"}
-    if report.format == FORMAT:
+    if report.format and report.format >= 2:
         wanted.add("account")
+    if report.format and report.format >= 3:
+        wanted |= {"lease", "consumer", "stage", "published"}
     for table in sorted(wanted - there):
         report.add(f"table {table}", "is missing")
     secret = db.execute("SELECT value FROM meta WHERE name = 'secret'").get

@@ -8,7 +8,7 @@ import apsw
 from rockdove.core.message import Entry, Message
 from rockdove.store.base import Appended, Claimed, Done, Draft, Want
 from rockdove.store.grouped import GroupedQueue
-from rockdove.store.row import entries
+from rockdove.store.row import entries, stored_bytes
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.sql import statement
 
@@ -84,6 +84,15 @@ class FairQueue(GroupedQueue):
         noisy = self._shares.noisy(now)
         self.change(lambda db: self._claim(db, want, noisy, now), done)
 
+    def claim_in(self, db: apsw.Connection, want: Want, now_us: int) -> tuple[Claimed, list[Change]]:
+        """For leases, which no group is spared from: they take all there is."""
+        return self._claim(db, want, (), now_us)
+
+    def forget(self, ids: Sequence[int]) -> None:
+        """They are no longer in flight."""
+        for id in ids:
+            self._shares.drop(id)
+
     def _claim(
         self, db: apsw.Connection, want: Want, noisy: Collection[str], now_us: int
     ) -> tuple[Claimed, list[Change]]:
@@ -93,7 +102,7 @@ class FairQueue(GroupedQueue):
         while not claimed.entries:
             before = len(taken)
             for row in self._candidates(db, want, noisy, now_us):
-                if len(claimed.entries) == want.limit:
+                if len(claimed.entries) == want.limit or (want.room_bytes and claimed.bytes >= want.room_bytes):
                     break
                 if row.id in taken:
                     continue
@@ -105,6 +114,8 @@ class FairQueue(GroupedQueue):
                 new, dead, change = self.hide(db, row, want, now_us)
                 (claimed.dead if dead else claimed.entries).append(new)
                 changes.append(change)
+                if want.room_bytes and not dead:
+                    claimed.bytes += stored_bytes(new.message)
             if len(taken) == before:
                 break
         if not claimed.entries:

@@ -20,7 +20,7 @@ from rockdove.core.limits import DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.message import Entry
 from rockdove.store.base import Appended, Claimed, Done, Draft, Want
 from rockdove.store.grouped import WAITING_US, GroupedQueue, group_of
-from rockdove.store.row import entries
+from rockdove.store.row import entries, stored_bytes
 from rockdove.store.shelf import Change, State
 from rockdove.store.sql import statement
 
@@ -78,7 +78,7 @@ class FifoQueue(GroupedQueue):
                 return again
         claimed, changes = Claimed([], [], claimed_us=now_us), list[Change]()
         visited: set[str] = set()
-        while len(claimed.entries) < want.limit:
+        while len(claimed.entries) < want.limit and (not want.room_bytes or claimed.bytes < want.room_bytes):
             sql = "SELECT grp FROM entry WHERE pq = ? AND t <= ? ORDER BY t, id LIMIT ?"
             rows: list[tuple[Any, ...]] = db.execute(sql, (self.record.number, now_us, LOOK_AHEAD)).fetchall()
             fresh = dict.fromkeys(group for (group,) in rows if group not in visited)
@@ -87,7 +87,7 @@ class FifoQueue(GroupedQueue):
             for group in fresh:
                 visited.add(group)
                 changes += self._claim_group(db, group, want, now_us, claimed)
-                if len(claimed.entries) == want.limit:
+                if len(claimed.entries) == want.limit or (want.room_bytes and claimed.bytes >= want.room_bytes):
                     break
         if not claimed.entries:
             claimed.next_us = self.next_us(db, now_us)
@@ -100,6 +100,8 @@ class FifoQueue(GroupedQueue):
         visible = [row for row in standing if row.visible_us <= now_us]
         if any(row.receive_count and row.visible_us > now_us for row in standing):
             return self._wait(db, visible)
+        if want.room_bytes:
+            return self._lease_group(db, group, want, now_us, claimed, standing)
         changes: list[Change] = []
         room = want.limit - len(claimed.entries)
         while rows := entries(db.execute(_WAITING, (self.record.number, group, WAITING_US, room))) + standing:
@@ -114,6 +116,26 @@ class FifoQueue(GroupedQueue):
             standing, room = [], LOOK_AHEAD
         return changes + self._settle(db, group, now_us)
 
+    def _lease_group(
+        self, db: apsw.Connection, group: str, want: Want, now_us: int, claimed: Claimed, standing: list[Entry]
+    ) -> list[Change]:
+        """The same for a lease, which may want so many that their bodies must not all be read at once."""
+        changes: list[Change] = []
+        given, had_dead = False, len(claimed.dead)
+        while True:
+            rows = entries(db.execute(_WAITING, (self.record.number, group, WAITING_US, LOOK_AHEAD)))
+            last_id = rows[-1].id if len(rows) == LOOK_AHEAD else None
+            rows += [row for row in standing if last_id is None or row.id < last_id]
+            standing = [row for row in standing if last_id is not None and row.id > last_id]
+            rows.sort(key=lambda row: row.id)
+            taken, some = self._claim_rows(db, rows, want, now_us, claimed)
+            given = given or some
+            changes += taken
+            if last_id is None or len(taken) < len(rows) or len(claimed.dead) > had_dead:
+                untouched = [row for row in rows[len(taken) :] + standing if row.visible_us <= now_us]
+                changes += self._wait(db, untouched) if given else self._delay(db, untouched)
+                return changes + self._settle(db, group, now_us)
+
     def _claim_rows(
         self, db: apsw.Connection, rows: list[Entry], want: Want, now_us: int, claimed: Claimed
     ) -> tuple[list[Change], bool]:
@@ -123,6 +145,8 @@ class FifoQueue(GroupedQueue):
         for row in rows:
             if len(claimed.entries) == want.limit or not self._due(row, now_us):
                 break
+            if want.room_bytes and claimed.bytes >= want.room_bytes:
+                break
             if row.message.sent_us < want.sent_after_us:
                 changes.append(self.delete(db, row))
                 claimed.expired.append(row.id)
@@ -131,6 +155,8 @@ class FifoQueue(GroupedQueue):
             changes.append(change)
             (claimed.dead if dead else claimed.entries).append(new)
             given = True
+            if want.room_bytes and not dead:
+                claimed.bytes += stored_bytes(new.message)
             if dead:
                 # The rest of the group follows when this one has gone to the dead-letter queue.
                 break

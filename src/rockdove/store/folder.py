@@ -19,7 +19,7 @@ LOCK = "lock"
 # Stands in the lock file after the holder's process id while there is a log.
 OPEN = "open"
 # What store/sql/schema.sql says.
-FORMAT = 2
+FORMAT = 3
 # "Rdov": tells our files from other people's.
 APPLICATION_ID = 0x52646F76
 PAGE_BYTES = 8192
@@ -27,7 +27,29 @@ CACHE_KIB = 48 * 1024
 # What SQLite's index of the log takes at least.
 _INDEX_BYTES = 32 * 1024
 # What turns the previous format into each. A step stays as it is once it was released, whatever comes after it.
-_STEPS = {2: "CREATE TABLE account (id TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID"}
+_STEPS = {
+    2: "CREATE TABLE account (id TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID",
+    3: """
+CREATE TABLE lease (
+  queue TEXT NOT NULL, consumer TEXT NOT NULL, shard INTEGER NOT NULL, sequence INTEGER NOT NULL,
+  made_us INTEGER NOT NULL, number INTEGER NOT NULL, ids TEXT NOT NULL, UNIQUE (queue, consumer, shard, sequence)
+);
+CREATE TABLE consumer (
+  queue TEXT, name TEXT, shard INTEGER, ended INTEGER NOT NULL, seen_us INTEGER NOT NULL,
+  PRIMARY KEY (queue, name, shard)
+) WITHOUT ROWID;
+CREATE TABLE stage (
+  queue TEXT NOT NULL, application TEXT NOT NULL, batch INTEGER NOT NULL, partition INTEGER NOT NULL,
+  attempt TEXT NOT NULL, chunk INTEGER NOT NULL, at_us INTEGER NOT NULL, number INTEGER NOT NULL,
+  bytes INTEGER NOT NULL, parcels TEXT NOT NULL, UNIQUE (queue, application, batch, partition, attempt, chunk)
+);
+CREATE INDEX stage_at ON stage (at_us);
+CREATE TABLE published (
+  queue TEXT, application TEXT, batch INTEGER, partition INTEGER, attempt TEXT NOT NULL, number INTEGER NOT NULL,
+  PRIMARY KEY (queue, application, batch, partition)
+) WITHOUT ROWID;
+""",
+}
 
 
 class FolderInUse(DataFolderError):

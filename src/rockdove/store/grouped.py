@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import apsw
 
 from rockdove.core.clock import SECOND_US
+from rockdove.core.lease import LEASED_US
 from rockdove.core.message import Entry
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Want
 from rockdove.store.row import entries, extra_text
@@ -67,7 +68,7 @@ class GroupedQueue(Shelf):
     def held(self, db: apsw.Connection, id: int, receive_count: int | None, now_us: int) -> Entry | None:
         """The entry, if it is in flight, and by that very receive if one is named."""
         for found in entries(db.execute(statement.SELECT_ENTRY, (id,))):
-            in_flight = found.receive_count > 0 and now_us < found.visible_us < WAITING_US
+            in_flight = found.receive_count > 0 and now_us < found.visible_us < LEASED_US
             if in_flight and receive_count in (None, found.receive_count):
                 return found
         return None
@@ -150,7 +151,7 @@ class GroupedQueue(Shelf):
     def next_us(self, db: apsw.Connection, now_us: int) -> int | None:
         """When the next entry becomes visible by itself."""
         sql = "SELECT t FROM entry WHERE pq = ? AND t > ? AND t < ? ORDER BY t LIMIT 1"
-        return db.execute(sql, (self.record.number, now_us, WAITING_US)).get  # type: ignore[no-any-return]
+        return db.execute(sql, (self.record.number, now_us, LEASED_US)).get  # type: ignore[no-any-return]
 
 
 # In a FIFO queue, an entry that waits behind others of its group has t = WAITING_US + its place: no clock reaches it.

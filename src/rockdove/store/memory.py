@@ -4,7 +4,6 @@ Each call takes effect before it returns, and the running loop calls ``done`` so
 an exception in ``done`` goes to the loop's handler, and never meets a change half made.
 """
 
-import asyncio
 import secrets
 from collections.abc import Sequence
 from copy import deepcopy
@@ -17,12 +16,10 @@ from rockdove.core.errors import StoreError
 from rockdove.core.limits import COOL_DOWN_S
 from rockdove.core.message import Entry
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
-from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Effort, Physical, Snapshot, T, Want
+from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Effort, Physical, Snapshot, Want
+from rockdove.store.memory_lease import MemoryLeases
 from rockdove.store.memory_pile import Past, Pile
-
-
-def _tell_soon(done: Done[T], result: T | StoreError) -> None:
-    asyncio.get_running_loop().call_soon(done, result)
+from rockdove.store.memory_tell import tell_soon
 
 
 class MemoryPhysical:
@@ -30,64 +27,64 @@ class MemoryPhysical:
 
     def __init__(self, record: PhysicalRecord, pile: Pile | None) -> None:
         self._record = record
-        self._pile = pile
+        self.pile = pile
 
     @property
     def record(self) -> PhysicalRecord:
         return self._record
 
     def drop(self) -> None:
-        self._pile = None
+        self.pile = None
 
     def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
-        _tell_soon(done, self._pile.append(drafts) if self._pile else _gone())
+        tell_soon(done, self.pile.append(drafts) if self.pile else _gone())
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
-        _tell_soon(done, self._pile.claim(want) if self._pile else Claimed([], []))
+        tell_soon(done, self.pile.claim(want) if self.pile else Claimed([], []))
 
     def has_noisy(self) -> bool:
-        return self._pile is not None and self._pile.has_noisy()
+        return self.pile is not None and self.pile.has_noisy()
 
     def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
-        _tell_soon(done, self._pile is not None and self._pile.move(id, visible_us, receive_count))
+        tell_soon(done, self.pile is not None and self.pile.move(id, visible_us, receive_count))
 
     def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
-        _tell_soon(done, self._pile is not None and self._pile.remove(id, receive_count))
+        tell_soon(done, self.pile is not None and self.pile.remove(id, receive_count))
 
     def remove_all(self, ids: Sequence[int], done: Done[int]) -> None:
-        pile = self._pile
-        _tell_soon(done, sum(pile.remove(id, None) for id in ids) if pile is not None else 0)
+        pile = self.pile
+        tell_soon(done, sum(pile.remove(id, None) for id in ids) if pile is not None else 0)
 
     def release(self, entries: Sequence[Entry], done: Done[None]) -> None:
-        if self._pile:
-            self._pile.release(entries)
-        _tell_soon(done, None)
+        if self.pile:
+            self.pile.release(entries)
+        tell_soon(done, None)
 
     def count(self, done: Done[Counts]) -> None:
-        _tell_soon(done, self._pile.count() if self._pile else Counts(0, 0, 0))
+        tell_soon(done, self.pile.count() if self.pile else Counts(0, 0, 0))
 
     def oldest(self, done: Done[int | None]) -> None:
-        _tell_soon(done, self._pile.oldest() if self._pile else None)
+        tell_soon(done, self.pile.oldest() if self.pile else None)
 
     def peek(self, limit: int, done: Done[list[Entry]]) -> None:
-        _tell_soon(done, self._pile.peek(limit) if self._pile else [])
+        tell_soon(done, self.pile.peek(limit) if self.pile else [])
 
     def expire(self, sent_after_us: int, done: Done[list[int]]) -> None:
-        _tell_soon(done, self._pile.expire(sent_after_us) if self._pile else [])
+        tell_soon(done, self.pile.expire(sent_after_us) if self.pile else [])
 
     def retime(self, delay_us: int, done: Done[None]) -> None:
-        if self._pile:
-            self._pile.retime(delay_us)
-        _tell_soon(done, None)
+        if self.pile:
+            self.pile.retime(delay_us)
+        tell_soon(done, None)
 
     def find(self, id: int, done: Done[Entry | None]) -> None:
-        _tell_soon(done, self._pile.find(id) if self._pile else None)
+        tell_soon(done, self.pile.find(id) if self.pile else None)
 
     def in_flight_at_most(self) -> int:
-        return self._pile.in_flight_at_most() if self._pile else 0
+        return self.pile.in_flight_at_most() if self.pile else 0
 
     def next_visible_us(self) -> int | None:
-        return self._pile.next_visible_us() if self._pile else None
+        return self.pile.next_visible_us() if self.pile else None
 
     def may_have_visible(self, now_us: int) -> bool:
         next_us = self.next_visible_us()
@@ -95,11 +92,11 @@ class MemoryPhysical:
 
     def transfer(self, ids: Sequence[int], target: "MemoryPhysical", drafts: Sequence[Draft]) -> list[Appended]:
         """Move messages; raises `StoreError`, with nothing moved, if there is nowhere to put them."""
-        if target._pile is None:
+        if target.pile is None:
             raise _gone()
-        here = self._pile
+        here = self.pile
         pairs = list(zip(ids, drafts, strict=True))
-        return target._pile.append([draft for id, draft in pairs if here is not None and here.remove(id, None)])
+        return target.pile.append([draft for id, draft in pairs if here is not None and here.remove(id, None)])
 
 
 def _gone() -> StoreError:
@@ -128,6 +125,11 @@ class MemoryStore:
         # Numbers that were given out and are not yet in a queue's record.
         self._reserved: set[int] = set()
         self._last_number = 0
+        self.leases = MemoryLeases(clock, self._pile)
+
+    def _pile(self, number: int) -> Pile | None:
+        physical = self._physical.get(number)
+        return None if physical is None else physical.pile
 
     def open(self) -> Snapshot:
         kept = Snapshot(
@@ -164,31 +166,32 @@ class MemoryStore:
                 self._begin(queue, record)
         self._queues[queue.uid] = deepcopy(queue)
         self._deleted.pop((queue.account, queue.name), None)
-        _tell_soon(done, None)
+        tell_soon(done, None)
 
     def drop_queue(self, queue: QueueRecord, deleted_us: int, done: Done[None]) -> None:
         self._end(queue, keep=[])
         self._queues.pop(queue.uid, None)
+        self.leases.drop_queue(queue.uid)
         self._pasts.pop(queue.uid, None)
         self._forget_deleted()
         self._deleted[queue.account, queue.name] = DeletedQueue(queue.account, queue.name, deleted_us)
-        _tell_soon(done, None)
+        tell_soon(done, None)
 
     def put_task(self, task: MoveTask, done: Done[None]) -> None:
         self._tasks[task.task_id] = deepcopy(task)
-        _tell_soon(done, None)
+        tell_soon(done, None)
 
     def drop_task(self, task_id: str, done: Done[None]) -> None:
         self._tasks.pop(task_id, None)
-        _tell_soon(done, None)
+        tell_soon(done, None)
 
     def put_account(self, account: Account, done: Done[None]) -> None:
         self._accounts[account.id] = deepcopy(account)
-        _tell_soon(done, None)
+        tell_soon(done, None)
 
     def drop_account(self, id: str, done: Done[None]) -> None:
         self._accounts[id] = None
-        _tell_soon(done, None)
+        tell_soon(done, None)
 
     def transfer(
         self,
@@ -204,7 +207,7 @@ class MemoryStore:
             moved: list[Appended] | StoreError = source.transfer(ids, target, drafts)
         except StoreError as error:
             moved = error
-        _tell_soon(done, moved)
+        tell_soon(done, moved)
 
     def _begin(self, queue: QueueRecord, record: PhysicalRecord) -> MemoryPhysical:
         past = self._pasts.setdefault(queue.uid, Past())

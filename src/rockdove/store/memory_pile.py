@@ -7,18 +7,22 @@ from operator import attrgetter
 from random import Random
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from rockdove.core import ids
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.fairness import Shares
+from rockdove.core.lease import LEASED_US
 from rockdove.core.limits import DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import Appended, Claimed, Counts, Draft, Want
 from rockdove.store.memory_fifo import FifoLine
 from rockdove.store.memory_heap import Heap
-from rockdove.store.memory_line import Line
+from rockdove.store.memory_line import Draw, Line
 from rockdove.store.memory_recent import Recent
 from rockdove.store.memory_standard import StandardLine
+from rockdove.store.row import stored_bytes
 
 # So many messages one call of `expire` removes at most.
 EXPIRE_AT_ONCE = 1_000
@@ -49,8 +53,10 @@ class Pile:
         # Invisible entries by visible_us. Every other entry is visible.
         self._in_flight: Heap[int, int] = Heap()
         self._delayed: Heap[int, int] = Heap()
-        # All entries by sent_us: those that were moved here from another queue are older than their ids tell.
+        # Entries by sent_us: those that were moved here from another queue are older than their ids tell.
         self._ages: Heap[int, int] = Heap()
+        # The same of leased entries, which do not expire.
+        self._leased_ages: Heap[int, int] = Heap()
         self._line: Line = FifoLine(self._entries) if fifo else StandardLine(self._entries, past.shares, rng)
 
     def append(self, drafts: Sequence[Draft]) -> list[Appended]:
@@ -60,6 +66,29 @@ class Pile:
     def claim(self, want: Want) -> Claimed:
         now_us = self._pass_time()
         return self._claim_again(want, now_us) or self._claim(want, now_us)
+
+    def lease(self, want: Want) -> Claimed:
+        """A claim in the best order that no time ends; what was not given for its size stays where it was."""
+        now_us = self._pass_time()
+        draw = self._line.draw(replace(want, spread=1), now_us)
+        kept, size = 0, 0
+        while kept < len(draw.entries) and size < want.room_bytes:
+            size += stored_bytes(draw.entries[kept].message)
+            kept += 1
+        for entry in draw.entries[kept:]:
+            self._line.show(entry)
+        del draw.entries[kept:]
+        claimed = self._take(draw, want, now_us, LEASED_US)
+        claimed.bytes = size
+        return claimed
+
+    def unlease(self, ids: Sequence[int]) -> int:
+        """Make leased entries visible; how many there are."""
+        now_us = self._pass_time()
+        found = [self._entries[id] for id in ids if id in self._entries]
+        for entry in found:
+            self._place(entry, now_us, now_us)
+        return len(found)
 
     def has_noisy(self) -> bool:
         return bool(self._past.shares.noisy(self._clock.now_us()))
@@ -96,8 +125,8 @@ class Pile:
         return Counts(len(self._entries) - in_flight - delayed, in_flight, delayed)
 
     def oldest(self) -> int | None:
-        first = self._ages.first()
-        return None if first is None else first[0]
+        firsts = [first[0] for ages in (self._ages, self._leased_ages) if (first := ages.first()) is not None]
+        return min(firsts, default=None)
 
     def peek(self, limit: int) -> list[Entry]:
         """Looks at every entry once: no order of visible and invisible ones together is kept for it."""
@@ -134,7 +163,8 @@ class Pile:
     def next_visible_us(self) -> int | None:
         firsts = [first[0] for hidden in (self._in_flight, self._delayed) if (first := hidden.first()) is not None]
         ready_us = self._line.ready_us()
-        return min(firsts if ready_us is None else [*firsts, ready_us], default=None)
+        next_us = min(firsts if ready_us is None else [*firsts, ready_us], default=None)
+        return None if next_us == LEASED_US else next_us
 
     def _append(self, draft: Draft, now_us: int) -> Appended:
         key = draft.deduplication_key if self._fifo else None
@@ -153,7 +183,12 @@ class Pile:
         return appended
 
     def _claim(self, want: Want, now_us: int) -> Claimed:
-        draw = self._line.draw(want, now_us)
+        claimed = self._take(self._line.draw(want, now_us), want, now_us, now_us + want.timeout_us)
+        if self._fifo and want.attempt is not None and claimed.entries:
+            self._remember(want.attempt, claimed.entries, now_us, now_us)
+        return claimed
+
+    def _take(self, draw: Draw, want: Want, now_us: int, visible_us: int) -> Claimed:
         for entry in draw.expired:
             self._forget(entry.id, now_us)
         for entry in draw.dead:
@@ -161,9 +196,7 @@ class Pile:
         for entry in draw.entries:
             entry.receive_count += 1
             entry.first_received_us = entry.first_received_us or now_us
-            self._place(entry, now_us + want.timeout_us, now_us)
-        if self._fifo and want.attempt is not None and draw.entries:
-            self._remember(want.attempt, draw.entries, now_us, now_us)
+            self._place(entry, visible_us, now_us)
         return Claimed(
             [copy(entry) for entry in draw.entries],
             [copy(entry) for entry in draw.dead],
@@ -197,10 +230,20 @@ class Pile:
         return f"{self._record.number} {attempt}"
 
     def _is_held(self, id: int, receive_count: int | None) -> bool:
-        return id in self._in_flight and (receive_count is None or self._entries[id].receive_count == receive_count)
+        entry = self._entries.get(id)
+        return (
+            entry is not None
+            and id in self._in_flight
+            and entry.visible_us < LEASED_US
+            and (receive_count is None or entry.receive_count == receive_count)
+        )
 
     def _place(self, entry: Entry, visible_us: int, now_us: int) -> None:
         """Give an entry another time, and put it where it then belongs."""
+        if LEASED_US in (visible_us, entry.visible_us):
+            here, there = (self._ages, self._leased_ages)[:: 1 if visible_us == LEASED_US else -1]
+            here.drop(entry.id)
+            there.put(entry.id, entry.message.sent_us)
         entry.visible_us = visible_us
         self._in_flight.drop(entry.id)
         self._delayed.drop(entry.id)
@@ -213,6 +256,7 @@ class Pile:
     def _forget(self, id: int, now_us: int) -> None:
         entry = self._entries.pop(id)
         self._ages.drop(id)
+        self._leased_ages.drop(id)
         self._in_flight.drop(id)
         self._delayed.drop(id)
         self._line.drop(entry, now_us)

@@ -38,3 +38,10 @@ def entries(rows: Iterable[tuple[Any, ...]]) -> list[Entry]:
 
 def extra_text(message: Message) -> str | None:
     return None if message.extra is None else _encode_extra(message.extra).decode()
+
+
+def stored_bytes(message: Message) -> int:
+    """Of the body, and of what else a message has, as they are kept."""
+    body = message.body
+    size = len(body) if body.isascii() else len(body.encode())
+    return size if message.extra is None else size + len(_encode_extra(message.extra))

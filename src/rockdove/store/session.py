@@ -64,6 +64,7 @@ class Session:
         db = self._connect()
         try:
             db.execute(statement.INTAKE)
+            db.execute(statement.SCRATCH)
             if self._doubt:
                 # What failed to be synced may be in the log all the same, and a crash would bring it to life. What is
                 # written now takes its place, and ends what follows it.

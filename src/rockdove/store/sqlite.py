@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from rockdove.store.folder import Folder, damaged
 from rockdove.store.grouped import WAITING_US
 from rockdove.store.inspection import inspect
 from rockdove.store.janitor import Janitor
+from rockdove.store.lease import SqliteLeases
 from rockdove.store.room import FULL, Room
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.standard import StandardQueue
@@ -54,6 +55,7 @@ class SqliteStore:
         self._numbers: set[int] = set()
         self._shares: dict[str, Shares] = {}
         self._janitor = Janitor(self, loop)
+        self.leases = SqliteLeases(self)
 
     def open(self) -> Snapshot:
         self._folder.take()
@@ -172,6 +174,13 @@ class SqliteStore:
         shelf.newest_us = self._newest.pop(record.number, 0)
         return shelf
 
+    def shelf(self, number: int) -> StandardQueue | FifoQueue | None:
+        """The physical queue of that number, if it is in use."""
+        return self._shelves.get(number)
+
+    def shelves(self) -> Iterable[StandardQueue | FifoQueue]:
+        return self._shelves.values()
+
     def shares(self, queue: str) -> Shares:
         """Who holds what of a logical queue."""
         return self._shares.setdefault(queue, Shares())
@@ -211,7 +220,8 @@ class SqliteStore:
         def call(db: apsw.Connection) -> list[int]:
             db.execute("DELETE FROM queue WHERE uid = ?", (uid,))
             db.execute("DELETE FROM seen WHERE queue = ?", (uid,))
-            db.execute("DELETE FROM attempt WHERE queue = ?", (uid,))
+            for table in ("attempt", "lease", "consumer", "stage", "published"):
+                db.execute(f"DELETE FROM {table} WHERE queue = ?", (uid,))
             db.execute("INSERT OR REPLACE INTO deleted VALUES (?, ?, ?)", name)
             dropped = [number for (number,) in db.execute("SELECT number FROM physical WHERE queue = ?", (uid,))]
             db.execute("UPDATE physical SET queue = NULL WHERE queue = ?", (uid,))

@@ -10,6 +10,7 @@ import apsw
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import StoreError
 from rockdove.core.ids import SEQUENCE_MASK
+from rockdove.core.lease import LEASED_US
 from rockdove.core.message import Entry
 from rockdove.store.adoption import adopt
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Want
@@ -213,6 +214,8 @@ class StandardQueue(Shelf):
 
         def call(db: apsw.Connection) -> tuple[bool, list[Change]]:
             for old in entries(db.execute(statement.SELECT_ENTRY, (id,))):
+                if old.visible_us == LEASED_US:
+                    return False, []
                 if not old.receive_count or old.visible_us <= now:
                     return False, [Change(id, None, None, old)]
                 new = Entry(id, visible_us, old.message, old.receive_count, old.first_received_us)

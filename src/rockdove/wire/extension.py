@@ -24,10 +24,10 @@ class PeekedMessage(Result, kw_only=True):
     attributes: dict[str, str] = {}
     md5_of_message_attributes: str | None = field(default=None, name="MD5OfMessageAttributes")
     message_attributes: dict[str, Attribute] = {}
-    # "visible", "in-flight" or "delayed".
+    # "visible", "in-flight", "delayed" or "leased".
     state: str
-    # Seconds since the epoch.
-    visible_from: float
+    # Seconds since the epoch; None: no time makes it visible.
+    visible_from: float | None = None
     physical_queue: int
 
 

@@ -40,6 +40,7 @@ def test_visibility(cli: Cli, client: Client, queue: str) -> None:
     client.send(queue, "x")
     cli("receive", queue, "--visibility", "600")
     (message,) = client.peek(queue)
+    assert message.visible_from is not None
     assert 590 < message.visible_from - time.time() <= 600
 
 

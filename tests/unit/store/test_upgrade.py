@@ -124,6 +124,14 @@ def test_accounts_can_be_kept_then(upgraded: Bench) -> None:
     assert Queue(upgraded, QUEUES[0]).count() == (2, 0, 0)
 
 
+def test_messages_can_be_leased_then(upgraded: Bench) -> None:
+    jobs = Queue(upgraded, QUEUES[0])
+    assert jobs.leased(0, limit=1) == ["a"]
+    upgraded.reopen()
+    assert jobs.leased(0) == ["a"]
+    assert jobs.count() == (1, 1, 0)
+
+
 def test_an_upgraded_folder_is_like_a_new_one(tmp_path: Path) -> None:
     make(tmp_path / "data")
     for path in (tmp_path / "data", tmp_path / "new"):
@@ -135,7 +143,8 @@ def test_an_upgraded_folder_is_like_a_new_one(tmp_path: Path) -> None:
 def test_a_step_that_fails_leaves_the_old_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path / "data")
     before = tables(tmp_path / "data")
-    monkeypatch.setattr(folder, "_STEPS", {2: f"{folder._STEPS[2]}; INSERT INTO nowhere VALUES (1)"})
+    broken = {FORMAT: f"{folder._STEPS[FORMAT]}; INSERT INTO nowhere VALUES (1)"}
+    monkeypatch.setattr(folder, "_STEPS", folder._STEPS | broken)
     with pytest.raises(apsw.SQLError):
         Folder(tmp_path / "data").connect()
     assert version(tmp_path / "data") == 1

@@ -1,8 +1,8 @@
--- The embedded store's schema, format 2 (PRAGMA user_version).
+-- The embedded store's schema, format 3 (PRAGMA user_version).
 --
 -- Upgrade rule: a change that an older Rockdove could misread gets a new number and a step in store/folder.py that
 -- turns the previous format into it inside one transaction; a newer format than the program knows is refused.
--- Format 2 added the table `account`.
+-- Format 2 added the table `account`, format 3 leases (`lease`, `consumer`) and what is published once (`stage`, `published`).
 
 -- One row a setting: the key that signs receipt handles.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -25,7 +25,7 @@ CREATE TABLE physical (
 );
 
 -- The message index. `t` is the time (us) from which the message may be received; in FIFO queues a message that waits
--- behind others of its group has t = 2^61 + its id instead (store/fifo.py). `id` holds the physical queue's number in
+-- behind others of its group has t = 2^61 + its id instead (store/fifo.py), and in all queues a leased one 2^60. `id` holds the physical queue's number in
 -- its high bits (core/ids.py). `late` marks messages that are older than those before them (moved from another queue):
 -- all others expire in the order of their ids. Bodies are apart: they never change, so a claim rewrites only these bytes.
 CREATE TABLE entry (
@@ -47,3 +47,28 @@ CREATE TABLE attempt (
   queue TEXT, pq INTEGER, name TEXT, at_us INTEGER NOT NULL, claims TEXT NOT NULL, PRIMARY KEY (queue, name, pq)
 ) WITHOUT ROWID;
 CREATE INDEX attempt_at ON attempt (at_us);
+
+-- Leases (store/lease.py): which messages, in their order, as a JSON array of ids. `number` is how many they were.
+CREATE TABLE lease (
+  queue TEXT NOT NULL, consumer TEXT NOT NULL, shard INTEGER NOT NULL, sequence INTEGER NOT NULL,
+  made_us INTEGER NOT NULL, number INTEGER NOT NULL, ids TEXT NOT NULL, UNIQUE (queue, consumer, shard, sequence)
+);
+-- Who leases: through which sequence the leases of each shard have ended. Shard -1 stands for all of them, and is there
+-- for every consumer; `seen_us` is when it last called.
+CREATE TABLE consumer (
+  queue TEXT, name TEXT, shard INTEGER, ended INTEGER NOT NULL, seen_us INTEGER NOT NULL,
+  PRIMARY KEY (queue, name, shard)
+) WITHOUT ROWID;
+
+-- Publishing once (store/publish.py): chunks that wait for the last of their attempt, as JSON, and who has published
+-- which partition of a batch.
+CREATE TABLE stage (
+  queue TEXT NOT NULL, application TEXT NOT NULL, batch INTEGER NOT NULL, partition INTEGER NOT NULL,
+  attempt TEXT NOT NULL, chunk INTEGER NOT NULL, at_us INTEGER NOT NULL, number INTEGER NOT NULL,
+  bytes INTEGER NOT NULL, parcels TEXT NOT NULL, UNIQUE (queue, application, batch, partition, attempt, chunk)
+);
+CREATE INDEX stage_at ON stage (at_us);
+CREATE TABLE published (
+  queue TEXT, application TEXT, batch INTEGER, partition INTEGER, attempt TEXT NOT NULL, number INTEGER NOT NULL,
+  PRIMARY KEY (queue, application, batch, partition)
+) WITHOUT ROWID;

@@ -11,6 +11,8 @@ from typing import Any
 
 import apsw
 
+from rockdove.core.lease import LEASED_US
+
 # Rows in one statement at most; a power of two.
 LARGEST = 256
 # Rows in a batch that goes in as one statement at most.
@@ -38,6 +40,11 @@ CREATE TEMP TRIGGER intake_remove INSTEAD OF INSERT ON intake WHEN new.what = {R
   DELETE FROM entry WHERE id = new.id;
   DELETE FROM body WHERE id = new.id;
 END;
+"""
+# The messages of leases that are being ended, and their groups; of the writer's connection, too.
+SCRATCH = """
+CREATE TEMP TABLE ended (id INTEGER PRIMARY KEY);
+CREATE TEMP TABLE freed (pq INTEGER, grp TEXT, PRIMARY KEY (pq, grp)) WITHOUT ROWID;
 """
 
 
@@ -129,13 +136,14 @@ def _chunks(sized: dict[int, str], ids: Sequence[int]) -> Iterator[tuple[str, Se
         yield sized[size], [*part, *[part[-1]] * (size - len(part))]
 
 
-# The next entries of the cached head: how many were looked at, and as one JSON document those that fit into so many
-# bytes (at least one). One row crosses, however many entries there are. The size of a body is known without reading it.
-REFILL = """
+# The next entries of the cached head, where leased ones never are: how many were looked at, and as one JSON document
+# those that fit into so many bytes (at least one). One row crosses, however many entries there are. The size of a body
+# is known without reading it.
+REFILL = f"""
 WITH
   seen AS MATERIALIZED (
     SELECT entry.id AS id, t, rc, first, sent, octet_length(body) AS size FROM entry JOIN body USING (id)
-    WHERE pq = ?1 AND (t, entry.id) >= (?2, ?3) ORDER BY t, entry.id LIMIT ?4
+    WHERE pq = ?1 AND (t, entry.id) >= (?2, ?3) AND t < {LEASED_US} ORDER BY t, entry.id LIMIT ?4
   ),
   summed AS (SELECT *, sum(size) OVER (ORDER BY t, id) - size AS before FROM seen),
   fitting AS (
@@ -156,7 +164,8 @@ SELECT min(sent) FROM (
   UNION ALL SELECT * FROM (SELECT sent FROM entry WHERE pq = ?3 AND late ORDER BY sent LIMIT 1)
 )
 """
-OLDEST = "SELECT id, sent FROM entry WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
-EXPIRED_LATE = "SELECT id FROM entry WHERE pq = ? AND sent < ? AND late LIMIT ?"
+# What is leased does not expire.
+OLDEST = f"SELECT id, sent FROM entry WHERE id BETWEEN ? AND ? AND t <> {LEASED_US} ORDER BY id LIMIT ?"
+EXPIRED_LATE = f"SELECT id FROM entry WHERE pq = ? AND sent < ? AND late AND t <> {LEASED_US} LIMIT ?"
 # How many (in flight, delayed) become visible after the first time and before the second.
 PASSING = "SELECT coalesce(sum(rc > 0), 0), coalesce(sum(rc = 0), 0) FROM entry WHERE pq = ? AND t > ? AND t < ?"

@@ -1,0 +1,369 @@
+"""Leases of the embedded store: made and ended by SQL in the writer's transaction, for all their messages at once."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import apsw
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rockdove.core.errors import StoreError
+from rockdove.core.lease import ALL_SHARDS, LEASED_US, Holder, Holding, Lease, LeaseName
+from rockdove.core.message import Entry
+from rockdove.store.base import Claimed, Done, Physical, Want
+from rockdove.store.fifo import FifoQueue
+from rockdove.store.grouped import WAITING_US, GroupedQueue
+from rockdove.store.leasing import Ended, Leased, Outcome, left
+from rockdove.store.row import decode_rows, entry, stored_bytes
+from rockdove.store.shelf import Change, Shelf
+from rockdove.store.sql import statement
+from rockdove.store.standard import StandardQueue
+
+if TYPE_CHECKING:
+    from rockdove.store.sqlite import SqliteStore
+
+_ENDED = "SELECT max(ended) FROM consumer WHERE queue = ? AND name = ? AND shard IN (?, ?)"
+_SEEN = "UPDATE consumer SET seen_us = ? WHERE queue = ? AND name = ? AND shard = ?"
+_KEPT = "SELECT made_us, ids FROM lease WHERE queue = ? AND consumer = ? AND shard = ? AND sequence = ?"
+# The messages of a lease that are still there, in its order, as one JSON document: one row crosses, however many.
+_MESSAGES = f"""
+SELECT json_group_array(json_array(id, t, rc, first, sent, md5, body, extra)) FROM (
+  SELECT entry.id AS id, t, rc, first, sent, md5, body, extra
+  FROM json_each(?) AS each JOIN entry ON entry.id = each.value JOIN body ON body.id = entry.id
+  JOIN physical ON physical.number = pq WHERE physical.queue IS NOT NULL AND t = {LEASED_US} ORDER BY each.key
+)
+"""
+# Visible entries of a queue without groups, in order: no more once those before are so many bytes.
+_VISIBLE = """
+WITH
+  seen AS MATERIALIZED (
+    SELECT entry.id AS id, t, rc, first, sent, octet_length(body) + coalesce(octet_length(extra), 0) AS size
+    FROM entry JOIN body USING (id) WHERE pq = ?1 AND t <= ?2 ORDER BY t, entry.id LIMIT ?3
+  ),
+  summed AS (SELECT *, sum(size) OVER (ORDER BY t, id) - size AS before FROM seen)
+SELECT json_group_array(json_array(id, t, rc, first, sent, md5, body, extra)) FROM (
+  SELECT id, t, rc, first, sent, md5, body, extra FROM summed JOIN body USING (id) WHERE before < ?4 ORDER BY t, id
+)
+"""
+_TAKE = f"""
+UPDATE entry SET t = {LEASED_US}, rc = rc + 1, first = CASE first WHEN 0 THEN ?2 ELSE first END
+WHERE id IN (SELECT value FROM json_each(?1))
+"""
+_HIDE = """
+UPDATE entry SET t = ?2, first = CASE first WHEN 0 THEN ?3 ELSE first END
+WHERE id IN (SELECT value FROM json_each(?1))
+"""
+_KEEP = f"UPDATE entry SET t = {LEASED_US} WHERE id IN (SELECT value FROM json_each(?))"
+# Which leases a consumer's call means: of one shard or of all, through a sequence or all.
+_MEANT = "queue = ?1 AND consumer = ?2 AND (?3 IS NULL OR shard = ?3) AND (?4 IS NULL OR sequence <= ?4)"
+_COLLECT = f"""
+INSERT OR IGNORE INTO ended SELECT entry.id FROM lease, json_each(lease.ids) AS each JOIN entry ON entry.id = each.value
+JOIN physical ON physical.number = pq
+WHERE physical.queue = ?1 AND t = {LEASED_US} AND lease.queue = ?1 AND consumer = ?2
+  AND (?3 IS NULL OR shard = ?3) AND (?4 IS NULL OR sequence <= ?4)
+"""
+_BY_PLACE = "SELECT pq, count(*) FROM entry WHERE id IN (SELECT id FROM ended) GROUP BY pq"
+_FREED = """
+INSERT INTO freed SELECT DISTINCT pq, grp FROM entry JOIN physical ON physical.number = pq
+WHERE entry.id IN (SELECT id FROM ended) AND fifo
+"""
+# If all that is left of a group waits, its first message stops waiting; see `rockdove.store.fifo`.
+_STUCK = f"""
+t >= {WAITING_US} AND id IN (
+  SELECT (SELECT id FROM entry WHERE pq = freed.pq AND grp = freed.grp ORDER BY t LIMIT 1) FROM freed
+)
+"""
+_END = """
+INSERT INTO consumer VALUES (?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET ended = max(ended, excluded.ended), seen_us = excluded.seen_us
+"""
+_HOLDERS = f"""
+SELECT lease.queue AS queue, name, count(*) AS leases, sum(number) AS messages, seen_us AS seen FROM lease
+JOIN consumer ON consumer.queue = lease.queue AND name = lease.consumer AND consumer.shard = {ALL_SHARDS}
+GROUP BY lease.queue, name
+"""
+_decode_ids = msgspec.json.Decoder(list[int]).decode
+
+
+_Part: TypeAlias = StandardQueue | FifoQueue
+
+
+class _Made(Struct):
+    """An attempt at a lease, as it went in the writer's thread; the changes are of each physical queue in turn."""
+
+    leased: Leased
+    changes: list[tuple[_Part, list[Change]]]
+
+
+class _Over(Struct):
+    """What ended: by place how many messages, which of the stuck groups' firsts go on."""
+
+    ended: Ended
+    places: list[tuple[int, int]]
+    settled: list[tuple[int, Change]]
+
+
+class SqliteLeases:
+    """See `rockdove.store.leasing.Leases`."""
+
+    def __init__(self, store: "SqliteStore") -> None:
+        self._store = store
+        self._clock = store.clock
+
+    def lease(
+        self, name: LeaseName, parts: Sequence[Physical], want: Want, even_empty: bool, done: Done[Leased]
+    ) -> None:
+        now_us = self._clock.now_us()
+        # In the best order; and what is dead must not be met twice.
+        want = replace(want, spread=1, timeout_us=max(want.timeout_us, 1))
+        shelves = [part for part in parts if isinstance(part, StandardQueue | FifoQueue)]
+        if want.limit > 0:
+            for shelf in shelves:
+                if isinstance(shelf, StandardQueue):
+                    # What is decided in memory from now on is decided on what the disk has after this.
+                    shelf.head.abandon()
+
+        def landed(made: _Made | StoreError) -> None:
+            if isinstance(made, StoreError):
+                done(made)
+                return
+            for shelf, changes in made.changes:
+                shelf.land(changes)
+            done(made.leased)
+
+        self._store.writer.call(lambda db: self._lease(db, name, shelves, want, even_empty, now_us), landed)
+
+    # In the writer's thread.
+
+    def _lease(
+        self, db: apsw.Connection, name: LeaseName, shelves: list[_Part], want: Want, even_empty: bool, now_us: int
+    ) -> _Made:
+        db.execute(_SEEN, (now_us, name.queue, name.consumer, ALL_SHARDS))
+        ended = db.execute(_ENDED, (name.queue, name.consumer, name.shard, ALL_SHARDS)).get
+        if ended is not None and name.sequence <= ended:
+            return _Made(Leased(Outcome.ENDED, [], 0, []), [])
+        row = (name.queue, name.consumer, name.shard, name.sequence)
+        for made_us, ids in db.execute(_KEPT, row):
+            return _Made(Leased(Outcome.AGAIN, _messages(db, ids), made_us, []), [])
+        claims, changes = _claim(db, shelves, want, now_us)
+        found = [each for _, claimed in claims for each in claimed.entries]
+        dead = any(claimed.dead for _, claimed in claims)
+        if not found and (not even_empty or dead or not want.limit):
+            return _Made(Leased(Outcome.NOTHING, [], 0, claims), changes)
+        db.execute("INSERT INTO lease VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, now_us, len(found), _ids(found)))
+        new = (name.queue, name.consumer, ALL_SHARDS, now_us)
+        db.execute("INSERT OR IGNORE INTO consumer VALUES (?, ?, ?, -1, ?)", new)
+        return _Made(Leased(Outcome.MADE, found, now_us, claims), changes)
+
+    def ack(
+        self, queue: str, consumer: str, shard: int | None, sequence: int | None, tell_ids: bool, done: Done[Ended]
+    ) -> None:
+        now_us = self._clock.now_us()
+        fifo = self._fifo_shelf(queue)
+
+        def call(db: apsw.Connection) -> _Over:
+            over = _collect(db, queue, consumer, shard, sequence, now_us)
+            if fifo is not None:
+                db.execute(_FREED)
+            if tell_ids or self._has_fair(over.places):
+                over.ended.ids = _decode_ids(db.execute("SELECT json_group_array(id) FROM ended").get)
+            db.execute("DELETE FROM entry WHERE id IN (SELECT id FROM ended)")
+            db.execute("DELETE FROM body WHERE id IN (SELECT id FROM ended)")
+            if fifo is not None:
+                over.settled = _settle(db, fifo.delay_us, now_us)
+            return over
+
+        self._end(call, None, tell_ids, done)
+
+    def release(self, queue: str, consumer: str, forget: bool, done: Done[Ended]) -> None:
+        now_us = self._clock.now_us()
+
+        def call(db: apsw.Connection) -> _Over:
+            over = _collect(db, queue, consumer, None, None, now_us)
+            if self._has_fair(over.places):
+                over.ended.ids = _decode_ids(db.execute("SELECT json_group_array(id) FROM ended").get)
+            db.execute("UPDATE entry SET t = ? WHERE id IN (SELECT id FROM ended)", (now_us,))
+            if forget:
+                db.execute("DELETE FROM consumer WHERE queue = ? AND name = ?", (queue, consumer))
+            return over
+
+        self._end(call, now_us, False, done)
+
+    def _end(self, call: Any, visible_us: int | None, tell_ids: bool, done: Done[Ended]) -> None:
+        """Run it, and take over what it has done: the messages are gone, or visible from that time on."""
+
+        def landed(over: _Over | StoreError) -> None:
+            if isinstance(over, StoreError):
+                done(over)
+                return
+            for number, messages in over.places:
+                shelf = self._store.shelf(number)
+                if shelf is not None:
+                    self._land(shelf, messages, visible_us, over.ended.ids)
+            for number, change in over.settled:
+                shelf = self._store.shelf(number)
+                if shelf is not None:
+                    shelf.count_changes([change])
+            if not tell_ids:
+                over.ended.ids = []
+            done(over.ended)
+
+        self._store.writer.call(call, landed)
+
+    def _land(self, shelf: Shelf, messages: int, visible_us: int | None, ids: list[int]) -> None:
+        shelf.tally.add(LEASED_US, True, -messages)
+        if visible_us is not None:
+            shelf.tally.add(visible_us, True, messages)
+        if isinstance(shelf, StandardQueue):
+            if shelf.lanes is not None:
+                shelf.lanes.forget(ids)
+            elif visible_us is not None:
+                shelf.head.abandon()
+
+    def _fifo_shelf(self, queue: str) -> FifoQueue | None:
+        """One of the physical queues of a FIFO queue: they all have the same delay."""
+        shelves = self._store.shelves()
+        return next((shelf for shelf in shelves if isinstance(shelf, FifoQueue) and shelf.queue == queue), None)
+
+    def _has_fair(self, places: list[tuple[int, int]]) -> bool:
+        shelves = [self._store.shelf(number) for number, _ in places]
+        return any(isinstance(shelf, StandardQueue) and shelf.lanes is not None for shelf in shelves)
+
+    # Looking.
+
+    def page(
+        self, queue: str, consumer: str | None, after: tuple[str, int, int] | None, limit: int, done: Done[list[Lease]]
+    ) -> None:
+        sql = (
+            "SELECT consumer, shard, sequence, number, made_us FROM lease "
+            "WHERE queue = ? AND (? IS NULL OR consumer = ?) AND (consumer, shard, sequence) > (?, ?, ?) "
+            "ORDER BY consumer, shard, sequence LIMIT ?"
+        )
+        row = (queue, consumer, consumer, *(after or ("", -1, -1)), limit)
+        self._read(lambda db: [Lease(*found) for found in db.execute(sql, row)], done)
+
+    def holders(self, queue: str, consumer: str | None, limit: int, done: Done[list[Holder]]) -> None:
+        sql = (
+            f"SELECT name, leases, messages, seen FROM ({_HOLDERS}) WHERE queue = ? AND (? IS NULL OR name = ?) "
+            "ORDER BY seen, name LIMIT ?"
+        )
+        row = (queue, consumer, consumer, limit)
+        self._read(lambda db: [Holder(*found) for found in db.execute(sql, row)], done)
+
+    def holdings(self, done: Done[dict[str, Holding]]) -> None:
+        sql = f"SELECT queue, count(*), sum(leases), sum(messages), min(seen) FROM ({_HOLDERS}) GROUP BY queue"
+        self._read(lambda db: {queue: Holding(*found) for queue, *found in db.execute(sql)}, done)
+
+    def silent(self, before_us: int, done: Done[list[tuple[str, str]]]) -> None:
+        sql = f"SELECT queue, name FROM ({_HOLDERS}) WHERE seen < ? ORDER BY queue, name"
+        self._read(lambda db: [(queue, name) for queue, name in db.execute(sql, (before_us,))], done)
+
+    def _read(self, call: Any, done: Done[Any]) -> None:
+        self._store.writer.call(call, done)
+
+
+def _messages(db: apsw.Connection, ids: str) -> list[Entry]:
+    return [entry(row) for row in decode_rows(db.execute(_MESSAGES, (ids,)).get)]
+
+
+def _ids(found: Sequence[Entry]) -> str:
+    return msgspec.json.encode([each.id for each in found]).decode()
+
+
+def _claim(
+    db: apsw.Connection, shelves: list[_Part], want: Want, now_us: int
+) -> tuple[list[tuple[Physical, Claimed]], list[tuple[_Part, list[Change]]]]:
+    claims: list[tuple[Physical, Claimed]] = []
+    all_changes: list[tuple[_Part, list[Change]]] = []
+    for shelf in shelves:
+        if want.limit <= 0 or want.room_bytes <= 0:
+            break
+        if shelf.dropped:
+            continue
+        if isinstance(shelf, StandardQueue) and shelf.lanes is None:
+            claimed, changes = _claim_plain(db, shelf, want, now_us)
+        else:
+            claimed, changes = _claim_grouped(db, shelf, want, now_us)
+        claims.append((shelf, claimed))
+        all_changes.append((shelf, changes))
+        want = left(want, claimed)
+    return claims, all_changes
+
+
+def _claim_plain(db: apsw.Connection, shelf: Shelf, want: Want, now_us: int) -> tuple[Claimed, list[Change]]:
+    claimed, changes = Claimed([], [], claimed_us=now_us), list[Change]()
+    hidden_us = now_us + want.timeout_us
+    while (now := left(want, claimed)).limit > 0 and now.room_bytes > 0:
+        text = db.execute(_VISIBLE, (shelf.record.number, now_us, now.limit, now.room_bytes)).get
+        rows = [entry(row) for row in decode_rows(text)]
+        if not rows:
+            break
+        expired = [row for row in rows if row.message.sent_us < want.sent_after_us]
+        living = [row for row in rows if row.message.sent_us >= want.sent_after_us]
+        dead = [row for row in living if 0 < want.max_receives <= row.receive_count]
+        taken = [row for row in living if not 0 < want.max_receives <= row.receive_count]
+        statement.remove(db, [row.id for row in expired])
+        db.execute(_HIDE, (_ids(dead), hidden_us, now_us))
+        db.execute(_TAKE, (_ids(taken), now_us))
+        changes += [Change(row.id, (row.visible_us, row.receive_count > 0), None) for row in expired]
+        changes += [_moved(row, hidden_us, 0, now_us) for row in dead]
+        changes += [_moved(row, LEASED_US, 1, now_us) for row in taken]
+        claimed.expired += [row.id for row in expired]
+        claimed.dead += dead
+        claimed.entries += taken
+        claimed.bytes += sum(stored_bytes(row.message) for row in taken)
+        if not (expired or dead):
+            break
+    return claimed, changes
+
+
+def _claim_grouped(db: apsw.Connection, shelf: Shelf, want: Want, now_us: int) -> tuple[Claimed, list[Change]]:
+    """As a receive claims them, and then for good."""
+    grouped = shelf.lanes if isinstance(shelf, StandardQueue) else shelf
+    assert isinstance(grouped, GroupedQueue)
+    claimed, changes = grouped.claim_in(db, want, now_us)
+    db.execute(_KEEP, (_ids(claimed.entries),))
+    hidden = (now_us + want.timeout_us, True)
+    taken = {each.id for each in claimed.entries}
+    for change in changes:
+        if change.after == hidden and change.id in taken:
+            change.after = (LEASED_US, True)
+    for each in claimed.entries:
+        each.visible_us = LEASED_US
+    return claimed, changes
+
+
+def _moved(row: Entry, visible_us: int, receives: int, now_us: int) -> Change:
+    """Claim an entry that was read. The cached head does without leased ones."""
+    before = (row.visible_us, row.receive_count > 0)
+    row.visible_us = visible_us
+    row.receive_count += receives
+    row.first_received_us = row.first_received_us or now_us
+    return Change(row.id, before, (visible_us, True), None if visible_us == LEASED_US else row)
+
+
+def _collect(
+    db: apsw.Connection, queue: str, consumer: str, shard: int | None, sequence: int | None, now_us: int
+) -> _Over:
+    """End leases; their messages are in the table `ended` then."""
+    meant = (queue, consumer, shard, sequence)
+    db.execute("DELETE FROM ended")
+    db.execute("DELETE FROM freed")
+    db.execute(_COLLECT, meant)
+    places: list[Any] = db.execute(_BY_PLACE).fetchall()
+    last = db.execute(f"SELECT max(sequence) FROM lease WHERE {_MEANT}", meant).get if sequence is None else sequence
+    db.execute(f"DELETE FROM lease WHERE {_MEANT}", meant)
+    leases = db.changes()
+    if last is not None:
+        db.execute(_END, (queue, consumer, ALL_SHARDS, -1, now_us))
+        db.execute(_END, (queue, consumer, ALL_SHARDS if shard is None else shard, last, now_us))
+    return _Over(Ended(leases, sum(number for _, number in places), []), places, [])
+
+
+def _settle(db: apsw.Connection, delay_us: int, now_us: int) -> list[tuple[int, Change]]:
+    """Let groups go on of which all that is left waits; the changes that count, by physical queue."""
+    again: list[Any] = db.execute(f"SELECT id, pq FROM entry WHERE {_STUCK} AND rc > 0").fetchall()
+    sql = f"UPDATE entry SET t = CASE WHEN rc THEN ? ELSE sent + ? END WHERE {_STUCK}"
+    db.execute(sql, (now_us, delay_us))
+    return [(number, Change(id, (0, True), (now_us, True))) for id, number in again]
