@@ -219,6 +219,16 @@ class _Opened:
         self._loop.close()
 
 
+def test_a_header_of_an_unknown_file_format(folders: dict[str, Path], tmp_path: Path) -> None:
+    content = bytearray((folders["stopped"] / DATABASE).read_bytes())
+    # SQLite's number of the schema's format, which is at most 4.
+    content[44:48] = (9).to_bytes(4)
+    (tmp_path / DATABASE).write_bytes(content)
+    assert not check(tmp_path).sound
+    with pytest.raises(DataFolderError, match=r"is damaged: .*rockdove check"):
+        opened(tmp_path)
+
+
 def test_flipped_bytes_anywhere(folders: dict[str, Path], tmp_path: Path, rng: random.Random) -> None:
     """Found, or refused, or a failed request: never anything that nobody expected."""
     original = (folders["stopped"] / DATABASE).read_bytes()

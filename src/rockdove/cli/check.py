@@ -7,7 +7,7 @@ import typer
 
 from rockdove.cli import option
 from rockdove.cli.failure import Code, Failure
-from rockdove.cli.figure import size
+from rockdove.cli.figure import amount, size
 from rockdove.cli.output import Output, Progress
 from rockdove.core.errors import DataFolderError
 from rockdove.store.backup import NothingThere
@@ -73,7 +73,7 @@ def _tell(report: Report, data: Path, output: Output) -> None:
             }
         )
         return
-    held = f"{size(report.bytes)}, {report.queues:,} queues, {report.messages:,} messages"
+    held = f"{size(report.bytes)}, {amount(report.queues, 'queue')}, {amount(report.messages, 'message')}"
     if report.sound:
         output.line(f"sound: {held}")
         return

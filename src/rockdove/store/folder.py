@@ -150,7 +150,8 @@ class Folder:
             ) from None
         except apsw.FullError:
             raise self._full() from None
-        except apsw.CorruptError as error:
+        except (apsw.CorruptError, apsw.SQLError) as error:
+            # The statements are ours: what cannot carry them out is not the file that we wrote.
             raise damaged(self.path, str(error)) from None
         except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError) as error:
             if not self._has_room():
