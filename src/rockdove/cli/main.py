@@ -30,6 +30,7 @@ class _Root(LazyGroup):
         "backup": "rockdove.cli.backup:backup",
         "check": "rockdove.cli.check:check",
         "analyse": "rockdove.cli.analyse:analyse",
+        "watch": "rockdove.cli.watch:watch",
         "version": "rockdove.cli.version:version",
     }
 

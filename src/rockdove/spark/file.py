@@ -51,14 +51,23 @@ def look(spark: "SparkSession", traces: Sequence[str]) -> Files:
     paths = list(dict.fromkeys(paths))
     if not paths:
         raise NoTrace(f"no Parquet files in {', '.join(traces)}; record some with: rockdove serve --trace DIR")
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        footers = list(pool.map(lambda path: _footer(spark, path), paths))
+    footers = look_at(spark, paths)
     problems = [Problem(plain(footer.path), footer.problem) for footer in footers if footer.problem]
     good = [footer for footer in footers if not footer.problem]
     if not good:
         shown = "; ".join(f"{problem.path}: {problem.what}" for problem in problems[:3])
         raise NoTrace(f"none of the {len(paths)} files in {', '.join(traces)} has an event ({shown})")
     return Files({footer.path: footer.events for footer in good}, problems)
+
+
+def look_at(spark: "SparkSession", paths: Sequence[str]) -> list[Footer]:
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(lambda path: _footer(spark, path), paths))
+
+
+def is_there(spark: "SparkSession", path: str) -> bool:
+    place = _jvm(spark).org.apache.hadoop.fs.Path(path)
+    return bool(place.getFileSystem(_configuration(spark)).exists(place))
 
 
 def unread(spark: "SparkSession", files: Files, schema: Any) -> list[Problem]:

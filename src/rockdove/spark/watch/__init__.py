@@ -1,0 +1,1 @@
+"""Continuous analysis: figures of queues in windows of time, while the trace is written."""

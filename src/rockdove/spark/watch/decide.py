@@ -1,0 +1,70 @@
+"""Which events count: by which side, and which of a message's is the first. All in SQL."""
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# What both sides may have recorded, and what has a response time.
+ASKED: Final = ("send", "receive", "delete", "change_visibility")
+
+
+def decide(kept: "DataFrame", remembered: "DataFrame | None") -> "DataFrame":
+    """Adds to events `counts`, `first` and `hash`, the message's `waited`, and the server's idea of `enqueued`.
+
+    `remembered` has `hash` and `by_client` of messages that were received in windows closed before: a receive of these
+    is not the first, and the side that counted then counts on.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    op, client, good = f.col("op"), f.col("client"), f.col("good")
+    # Events of no message must not all come together in one partition.
+    of_message = Window.partitionBy("account", "queue", "who")
+    of_op = Window.partitionBy("account", "queue", "who", "op")
+    in_turn = Window.partitionBy("account", "queue", "who", "op", "counts").orderBy("time")
+
+    known = _look_up(kept.withColumn("hash", f.xxhash64("account", "queue", "message")), remembered)
+    # One shuffle: all that follows is within a queue.
+    known = known.repartition("account", "queue")
+    by_client = f.coalesce(f.col("by_client"), f.max(client & good).over(of_op))
+    counted = known.withColumn("who", f.coalesce("message", f.col("time").cast("string"))).withColumn(
+        "counts", good & f.col("message").isNotNull() & (~op.isin(*ASKED) | (client == by_client))
+    )
+    first = f.col("counts") & (f.row_number().over(in_turn) == 1) & f.col("by_client").isNull()
+    sent = f.min(f.when((op == "send") & f.col("counts"), f.col("born"))).over(of_message)
+    enqueued = f.coalesce(
+        f.min(f.when(~client, f.col("enqueued"))).over(of_message), f.min("enqueued").over(of_message)
+    )
+    found = counted.select(
+        *("account", "queue", "message", "op", "client", "good", "time", "latency", "request", "start"),
+        *("hash", "counts"),
+        first.alias("first"),
+        f.coalesce("born", sent).alias("begun"),
+        enqueued.alias("enqueued"),
+    )
+    waited = f.greatest(f.col("time") - f.col("begun"), f.lit(0))
+    return found.withColumn("waited", f.when(f.col("first") & (op == "receive"), waited)).drop("begun")
+
+
+def _look_up(kept: "DataFrame", remembered: "DataFrame | None") -> "DataFrame":
+    from pyspark.sql import functions as f
+
+    if remembered is None:
+        return kept.withColumn("by_client", f.lit(None).cast("boolean"))
+    is_message = (f.col("op") == "receive") & f.col("message").isNotNull()
+    # What is remembered is much, and what is asked for little: no side is shuffled.
+    asked = kept.where(is_message).select(f.col("hash").alias("known")).distinct()
+    known = remembered.join(f.broadcast(asked), remembered["hash"] == asked["known"]).select("known", "by_client")
+    return kept.join(f.broadcast(known), (f.col("hash") == f.col("known")) & is_message, "left").drop("known")
+
+
+def first_receives(decided: "DataFrame", after_us: int | None, until_us: int, window_us: int) -> "DataFrame":
+    """What is to be remembered of windows that end after one time, and up to another."""
+    from pyspark.sql import functions as f
+
+    end = f.col("start") + window_us
+    chosen = decided.where("first").where((f.col("op") == "receive") & (end <= until_us))
+    if after_us is not None:
+        chosen = chosen.where(end > after_us)
+    return chosen.select("hash", f.col("client").alias("by_client"), "time")
