@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from rockdove.cli.figure import amount, harmless
 from rockdove.cli.output import Output, Progress, note
-from rockdove.spark.watch.board import LAST, Board, record
+from rockdove.spark.watch.board import LAST, Board, Place, record
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -21,6 +21,16 @@ HEADINGS: Final = (
     *("queue", "arrivals/s", "served/s", "misses", "response ms p50 p95 p99", "delivery ms p50 p95 p99"),
     *("duplicates", "out of order", "late"),
 )
+# The same for a terminal, which has little room.
+_SHORT: Final = (
+    *("queue", "arrivals\n/s", "served\n/s", "\nmisses", "response ms\np50 p95 p99", "delivery ms\np50 p95 p99"),
+    *("dupli-\ncates", "out of\norder", "\nlate"),
+)
+_DELIVERY: Final = 5
+# Narrower than this, bars are left out; narrower than that, times of delivery.
+_WIDE, _MEDIUM = 125, 95
+# Lines that are not queues.
+_AROUND: Final = 9
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 
 
@@ -136,21 +146,37 @@ class Living(View):
         from rich.table import Table
         from rich.text import Text
 
+        size = self._output.console.size
         table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
-        for number, heading in enumerate(HEADINGS):
-            table.add_column(heading, justify="right" if number else "left", no_wrap=True)
-        table.add_column("arrivals", no_wrap=True)
-        for place, name in self._board.places().items():
-            rows = self._board.last(place)
-            newest = self._board.progress.newest_us or 0
-            whole = [row for row in rows if row["window_end"].timestamp() * 1e6 <= newest]
-            shown = figures(whole[-1] if whole else rows[-1])
-            texts = [harmless(name), *cells(shown)]
-            alarms = [_alarm(shown[name]) for name in ("duplicates", "out_of_order", "late")]
-            styles = ["", "green", "cyan", "", "", "", *alarms]
-            line = [Text(text, style=style) for text, style in zip(texts, styles, strict=True)]
-            table.add_row(*line, Text(spark([row["arrival_rate"] for row in rows]), style="green"))
+        for number, heading in enumerate((*_SHORT, "arrivals")):
+            table.add_column(heading, justify="right" if number % len(_SHORT) else "left", no_wrap=True)
+        chosen = self._busiest(size.height - _AROUND)
+        for place, name in chosen.items():
+            table.add_row(*(Text(text, style=style) for text, style in self._cells(place, name)))
+        for width, last in ((_WIDE, -1), (_MEDIUM, _DELIVERY)):
+            if size.width < width:
+                del table.columns[last]
+        if more := len(self._board.places()) - len(chosen):
+            table.caption = f"and {amount(more, 'queue')} with less traffic"
         return table
+
+    def _busiest(self, number: int) -> dict[Place, str]:
+        """As many queues as there is room for, by name."""
+        places = self._board.places()
+        by_sent = sorted(places, key=lambda place: -self._board.sum(place).counts["sent"])
+        chosen = set(by_sent[: max(number, 1)])
+        return {place: name for place, name in places.items() if place in chosen}
+
+    def _cells(self, place: Place, name: str) -> list[tuple[str, str]]:
+        """Texts and styles: the last window that is full, and the rates before it."""
+        rows = self._board.last(place)
+        newest = self._board.progress.newest_us or 0
+        whole = [row for row in rows if row["window_end"].timestamp() * 1e6 <= newest]
+        shown = figures(whole[-1] if whole else rows[-1])
+        alarms = [_alarm(shown[name]) for name in ("duplicates", "out_of_order", "late")]
+        styles = ["", "green", "cyan", "", "", "", *alarms, "green"]
+        texts = [harmless(name), *cells(shown), spark([row["arrival_rate"] for row in rows])]
+        return list(zip(texts, styles, strict=True))
 
 
 def view(output: Output, progress: "State", once: bool) -> View:

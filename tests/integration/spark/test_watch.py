@@ -1,0 +1,191 @@
+"""The continuous analysis, on traces made by hand."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from rockdove.spark.analysis import analyse
+from rockdove.spark.watch.board import Sum
+from rockdove.spark.watch.folder import METRICS, OPEN
+from rockdove.spark.watch.job import FILES_SETTING
+from tests.integration.spark import watched
+from tests.integration.spark.watched import POINTS, watch
+from tests.support.made_trace import Event, event, received, sent, write
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ALONE = ("sent", "received", "duplicates", "deleted", "duplication_rate", "miss_ratio")
+
+
+@pytest.fixture
+def stream(spark: "SparkSession") -> "Iterator[SparkSession]":
+    spark.conf.set(FILES_SETTING, "1")
+    yield spark
+    spark.conf.unset(FILES_SETTING)
+
+
+def table(out: Path) -> list[dict[str, Any]]:
+    """What a plain reader finds."""
+    rows: list[dict[str, Any]] = pq.read_table(out / METRICS).to_pylist()
+    keys = Counter((row["account"], row["queue"], row["window_start"]) for row in rows)
+    assert not [key for key, number in keys.items() if number > 1]
+    return sorted(rows, key=lambda row: (row["window_start"], row["queue"], row["account"] or ""))
+
+
+def files(folder: Path, *parts: list[Event]) -> Path:
+    """A file for each part, the first the oldest."""
+    for number, part in enumerate(parts):
+        write(folder, part, f"part-{number}")
+        age(folder / f"part-{number}.parquet", number)
+    return folder
+
+
+def age(path: Path, number: int) -> None:
+    """Spark takes files by when they were written."""
+    os.utime(path, (1_790_000_000 + number, 1_790_000_000 + number))
+
+
+def traffic(seconds: int) -> list[Event]:
+    """Both sides, some receives twice and much later, messages out of order, and misses."""
+    rng = random.Random(5)
+    events = []
+    for n in range(6 * seconds):
+        at, queue, name = n / 6, rng.choice(("jobs", "mail")), f"{rng.getrandbits(32):08x}"
+        mine = {"queue": queue, "latency_us": rng.randrange(50, 50_000)}
+        there = at + rng.choice((0.5, 1, 3))
+        events += [sent(name, at, **mine), received(name, there, at, **mine), event("delete", there + 2, name, **mine)]
+        client = {**mine, "side": "client", "node": "a client"}
+        if n % 2:
+            # Now before, now after what the server says, so that the two may be in different windows.
+            off = rng.choice((-0.2, 0.3))
+            events += [sent(name, at + off, enqueued_at=None, **client), received(name, there + off, at, **client)]
+        if n % 7 == 0:
+            events.append(received(name, there + rng.choice((0.1, 15)), at, **(client if n % 2 else mine)))
+        if n % 5 == 0:
+            events.append(event("miss", at, queue=queue))
+            events.append(event("send", at, queue=queue, status=500))
+    return sorted(events, key=lambda found: found["event_time"])
+
+
+def test_windows_add_up_to_what_the_batch_analysis_says(stream: "SparkSession", tmp_path: Path) -> None:
+    events = traffic(50)
+    third = len(events) // 3
+    trace = files(tmp_path / "trace", events[:third], events[third : 2 * third], events[2 * third :])
+    watch(stream, trace, tmp_path / "out")
+    found = analyse(stream, [str(trace)], str(tmp_path / "whole"), 10)
+    rows = table(tmp_path / "out")
+    assert pq.read_table(tmp_path / "out" / OPEN).num_rows == 0
+    for queue in ("jobs", "mail"):
+        whole, added = found.summary["queues"][queue], Sum(row for row in rows if row["queue"] == queue).figures()
+        # The misses of a queue count by its clients' events if there are any: here by window, there by the whole time.
+        assert {name: added[name] for name in ALONE} == pytest.approx({name: whole[name] for name in ALONE})
+        for kind in ("response_ms", "delivery_ms"):
+            for at, value in whole[kind].items():
+                assert value * 0.968 <= added[kind][at] <= value
+        by_start = {row["window_start"]: row for row in rows if row["queue"] == queue}
+        batch = {row["window_start"]: row for row in found.windows_by_queue[queue]}
+        for name in ("sent", "received", "duplicates", "deleted", "out_of_order_rate", "failed", "hits"):
+            stream_values = {start: row[name] for start, row in by_start.items()}
+            assert stream_values == pytest.approx({start: row[name] for start, row in batch.items()}), name
+
+
+def test_the_papers_examples_in_windows(stream: "SparkSession", tmp_path: Path) -> None:
+    """Windows of their own, with places counted from the window's first."""
+    events = []
+    for window, order in ((0, (2, 1, 3, 4, 5)), (1, (2, 3, 4, 5, 1))):
+        events += [sent(f"{window}-{n}", window * 10 + n / 10) for n in range(1, 6)]
+        events += [
+            received(f"{window}-{n}", window * 10 + 5 + place / 10, window * 10 + n / 10)
+            for place, n in enumerate(order)
+        ]
+    watch(stream, files(tmp_path / "trace", events), tmp_path / "out")
+    assert [(row["out_of_order_rate"], row["displacement"]) for row in table(tmp_path / "out")] == [
+        (0.2, 0.4),
+        (0.2, 1.6),
+    ]
+
+
+def test_late_events_and_bad_files_are_counted_and_state_stays_small(stream: "SparkSession", tmp_path: Path) -> None:
+    parts = []
+    for n in range(7):
+        names = [f"m{n}-{i}" for i in range(10)]
+        parts.append([sent(name, 20 * n) for name in names] + [received(name, 20 * n + 1, 20 * n) for name in names])
+    # Received again soon enough to be remembered, and too late for that.
+    parts[3].append(received("m1-0", 61, 20))
+    parts[6].append(received("m0-0", 121, 0))
+    # Sixty seconds behind: its window was closed before.
+    parts[5].append(sent("late", 40))
+    trace = files(tmp_path / "trace", *parts)
+    (trace / "torn.parquet").write_bytes(b"PAR1")
+    age(trace / "torn.parquet", 3)
+    write(trace, [sent("removed", 130)], "removed")
+    age(trace / "removed.parquet", 50)
+    (trace / ".hidden.parquet").write_bytes(b"PAR1")
+
+    removed = trace / "removed.parquet"
+    done = watch(stream, trace, tmp_path / "out", remember_s=60, tell=lambda done: removed.unlink(missing_ok=True))
+    end = done[-1].progress
+    assert (end.files, end.corrupt, end.removed, end.late, end.events) == (9, 1, 1, 1, sum(map(len, parts)))
+    assert {(Path(problem.path).name, problem.what.split(":")[0]) for problem in end.problems} == {
+        ("torn.parquet", "cannot be read"),
+        ("removed.parquet", "removed before it was read"),
+    }
+    rows = table(tmp_path / "out")
+    assert [row["late"] for row in rows if row["late"]] == [1]
+    assert sum(row["sent"] for row in rows) == 70
+    assert [row["window_start"].second for row in rows if row["duplicates"]] == [0]
+    assert sum(row["received"] for row in rows) == 71
+    # Two watermarks and a window are three parts at most, a minute is four.
+    assert max(found.progress.retained_rows for found in done) <= 3 * 21
+    assert max(found.progress.remembered_rows for found in done) <= 5 * 11
+    assert len(list((tmp_path / "out" / "state").iterdir())) == 1 + len(end.pieces)
+
+
+def test_a_second_run_goes_on_where_the_first_ended(stream: "SparkSession", tmp_path: Path) -> None:
+    trace = files(tmp_path / "trace", [sent("a", 0), received("a", 1, 0)])
+    assert len(watch(stream, trace, tmp_path / "out")) == 2
+    assert watch(stream, trace, tmp_path / "out") == []
+    write(trace, [sent("b", 100), received("a", 101, 0), sent("c", 5)], "more")
+    (done, *_) = watch(stream, trace, tmp_path / "out")
+    assert (done.progress.files, done.progress.late) == (2, 1)
+    rows = [row for row in table(tmp_path / "out") if not row["late"]]
+    assert [(row["sent"], row["received"], row["duplicates"]) for row in rows] == [(1, 1, 0), (1, 0, 1)]
+
+
+def test_killed_at_any_point_it_comes_to_the_same_table(stream: "SparkSession", tmp_path: Path) -> None:
+    events = traffic(60)
+    size = len(events) // 6 + 1
+    trace = files(tmp_path / "trace", *(events[n * size : (n + 1) * size] for n in range(6)))
+    watch(stream, trace, tmp_path / "whole")
+    expected = table(tmp_path / "whole")
+    assert len(expected) > 10
+
+    out = tmp_path / "out"
+    seen: list[dict[str, Any]] = []
+    for batch, point in enumerate(POINTS, 1):
+        done = _run(trace, out, point, str(batch))
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        rows = table(out)
+        # Rows do not change once they are there, and all of them are right.
+        assert [row for row in rows if row in expected] == rows
+        assert [row for row in seen if row in rows] == seen
+        seen = rows
+    done = _run(trace, out)
+    assert done.returncode == 0, done.stderr
+    assert table(out) == expected
+    assert pq.read_table(out / OPEN).num_rows == 0
+
+
+def _run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(Path(watched.__file__)), *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, start_new_session=True)

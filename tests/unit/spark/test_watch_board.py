@@ -1,0 +1,82 @@
+"""What a watch says of the rows that it has seen."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from rockdove.cli.watching import cells, figures, line, spark
+from rockdove.spark.watch.batch import Done
+from rockdove.spark.watch.board import LAST, Board, record
+from rockdove.spark.watch.figure import COUNTS
+from rockdove.spark.watch.progress import Progress
+
+BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
+PROGRESS = Progress(trace="/trace", window_us=10_000_000, closed_us=1_772_366_400_000_000)
+
+
+def row(window: int, queue: str = "jobs", account: str | None = "1", **more: Any) -> dict[str, Any]:
+    whole: dict[str, Any] = dict.fromkeys(COUNTS, 0)
+    whole |= {"account": account, "queue": queue, "window_start": BEGIN + timedelta(seconds=10 * window)}
+    whole |= {"window_end": whole["window_start"] + timedelta(seconds=10)}
+    whole |= {"response_buckets": [], "delivery_buckets": [], "arrival_rate": 0.0, "service_rate": 0.0}
+    for name in ("response_p50_ms", "response_p95_ms", "response_p99_ms"):
+        whole |= {name: None, name.replace("response", "delivery"): None}
+    whole |= dict.fromkeys(("miss_ratio", "out_of_order_rate", "displacement", "duplication_rate"))
+    return whole | more
+
+
+def buckets(**counts: int) -> list[dict[str, int]]:
+    return [{"from_us": int(name.removeprefix("us")), "count": count} for name, count in counts.items()]
+
+
+def test_counts_and_buckets_of_windows_add_up() -> None:
+    board = Board(PROGRESS)
+    board.take(Done(PROGRESS, [row(0, sent=5, misses=1, hits=1, response_buckets=buckets(us1000=98, us2000=1))], []))
+    board.take(Done(PROGRESS, [], [row(1, sent=15, hits=2, response_buckets=buckets(us1000=0, us9000=1))]))
+    found = board.document()["queues"]["jobs"]
+    assert (found["sent"], found["arrival_rate"], found["miss_ratio"]) == (20, 1.0, 0.25)
+    assert found["response_ms"] == {"p50": 1.0, "p95": 1.0, "p99": 2.0}
+    assert found["delivery_ms"] == {"p50": None, "p95": None, "p99": None}
+    assert board.document()["overall"] == found
+
+
+def test_an_open_window_is_replaced_and_then_closed_once() -> None:
+    board = Board(PROGRESS)
+    for sent in (1, 2):
+        board.take(Done(PROGRESS, [], [row(0, sent=sent)]))
+    assert board.document()["queues"]["jobs"]["sent"] == 2
+    board.take(Done(PROGRESS, [row(0, sent=3)], []))
+    assert board.document()["queues"]["jobs"]["sent"] == 3
+    assert (board.windows, board.open) == (1, [])
+
+
+def test_queues_of_one_name_are_called_by_their_accounts() -> None:
+    board = Board(PROGRESS)
+    board.take(Done(PROGRESS, [row(0), row(0, account="2"), row(0, "mail"), row(0, "mail", None)], []))
+    assert list(board.document()["queues"]) == ["1/jobs", "2/jobs", "unknown/mail", "1/mail"]
+
+
+def test_only_the_last_windows_are_kept() -> None:
+    board = Board(PROGRESS)
+    for window in range(3 * LAST):
+        board.take(Done(PROGRESS, [row(window)], [row(window + 1)]))
+    last = board.last(("1", "jobs"))
+    assert len(last) == LAST
+    assert last[-1]["window_start"] == BEGIN + timedelta(seconds=30 * LAST)
+
+
+def test_a_record_says_how_far_it_has_come() -> None:
+    found = record(Done(PROGRESS, [row(0)], []))
+    assert found["closed_until"] == BEGIN
+    assert (found["batch"], found["late"], len(found["closed"]), found["open"]) == (-1, 0, 1, [])
+
+
+def test_what_is_not_known_is_a_dash() -> None:
+    assert cells(figures(row(0))) == ["0.0", "0.0", "-", "-", "-", "0", "-", "0"]
+    assert line("jobs", row(0)).startswith("2026-03-01T12:00:00Z  jobs  arrivals/s 0.0, served/s 0.0, misses -")
+
+
+@pytest.mark.parametrize(("values", "shown"), [([], ""), ([0, 0], ""), ([0, 4, 8], " ▄█"), ([1] * 40, "█" * LAST)])
+def test_rates_as_bars(values: list[float], shown: str) -> None:
+    assert spark(values) == shown
