@@ -1,6 +1,8 @@
 """``rockdove watch``: how a service does, from its trace, while it is written."""
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event
@@ -81,13 +83,15 @@ def watch(
     trace = whole_path(trace)
     if trace.startswith("/") and not Path(trace).is_dir():
         raise Failure(f"there is no folder {trace}; record a trace with: rockdove serve --trace DIR", Code.NOT_FOUND)
+    if out.absolute().is_relative_to(trace):
+        raise Failure(f"--out must not be in {trace}: its tables would be taken for traces", Code.USAGE)
     stopped = _stopped_by_signals()
     try:
         with Folder.held(out.absolute(), trace, window_us) as folder:
             shown = view(Output(as_json), folder.progress, once)
             if not (as_json or once):
                 note(f"starting Spark; Ctrl-C ends it, and the next watch of {out} goes on from there")
-            with session(master, settings) as spark:
+            with _ends_quietly(stopped), session(master, settings) as spark:
                 # Spark has its own idea of Ctrl-C.
                 _stopped_by_signals(stopped)
                 _follow(spark, folder, watermark_us, remember_us, once, shown, stopped)
@@ -95,6 +99,20 @@ def watch(
         raise Failure(str(error), Code.REFUSED) from None
     except OSError as error:
         raise Failure(f"{out}: {error.strerror or error}") from None
+
+
+@contextmanager
+def _ends_quietly(stopped: Event) -> Iterator[None]:
+    """Whoever told us to end may have told Spark as well: then it is no failure that it is gone."""
+    from py4j.protocol import Py4JError
+
+    from rockdove.spark.session import SparkFailed
+
+    try:
+        yield
+    except (Py4JError, SparkFailed, ConnectionError):
+        if not stopped.is_set():
+            raise
 
 
 def _follow(

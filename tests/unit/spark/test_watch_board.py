@@ -1,29 +1,13 @@
 """What a watch says of the rows that it has seen."""
 
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import pytest
 
 from rockdove.cli.watching import cells, figures, line, spark
 from rockdove.spark.watch.batch import Done
 from rockdove.spark.watch.board import LAST, Board, record
-from rockdove.spark.watch.figure import COUNTS
-from rockdove.spark.watch.progress import Progress
-
-BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
-PROGRESS = Progress(trace="/trace", window_us=10_000_000, closed_us=1_772_366_400_000_000)
-
-
-def row(window: int, queue: str = "jobs", account: str | None = "1", **more: Any) -> dict[str, Any]:
-    whole: dict[str, Any] = dict.fromkeys(COUNTS, 0)
-    whole |= {"account": account, "queue": queue, "window_start": BEGIN + timedelta(seconds=10 * window)}
-    whole |= {"window_end": whole["window_start"] + timedelta(seconds=10)}
-    whole |= {"response_buckets": [], "delivery_buckets": [], "arrival_rate": 0.0, "service_rate": 0.0}
-    for name in ("response_p50_ms", "response_p95_ms", "response_p99_ms"):
-        whole |= {name: None, name.replace("response", "delivery"): None}
-    whole |= dict.fromkeys(("miss_ratio", "out_of_order_rate", "displacement", "duplication_rate"))
-    return whole | more
+from tests.support.watch_row import BEGIN, PROGRESS, row
 
 
 def buckets(**counts: int) -> list[dict[str, int]]:

@@ -208,6 +208,8 @@ def close(folder: Folder, until_us: int) -> Done | None:
     closed, still_open = split(pq.read_table(folder.path / OPEN), until_us)
     if not closed.num_rows:
         return None
+    # No later than the last of them: what is younger has not been seen, and may still come.
+    until_us = max(closed["window_end"].cast("int64").to_pylist())
     publish = [folder.stage(still_open, OPEN), folder.stage(closed, f"{METRICS}/close-{until_us}.parquet")]
     progress = folder.progress
     until_us = max(until_us, progress.closed_us or 0)

@@ -52,11 +52,9 @@ def _look_up(kept: "DataFrame", remembered: "DataFrame | None") -> "DataFrame":
 
     if remembered is None:
         return kept.withColumn("by_client", f.lit(None).cast("boolean"))
-    is_message = (f.col("op") == "receive") & f.col("message").isNotNull()
-    # What is remembered is much, and what is asked for little: no side is shuffled.
-    asked = kept.where(is_message).select(f.col("hash").alias("known")).distinct()
-    known = remembered.join(f.broadcast(asked), remembered["hash"] == asked["known"]).select("known", "by_client")
-    return kept.join(f.broadcast(known), (f.col("hash") == f.col("known")) & is_message, "left").drop("known")
+    known = remembered.select(f.col("hash").alias("known"), "by_client")
+    is_same = (f.col("hash") == f.col("known")) & (f.col("op") == "receive") & f.col("message").isNotNull()
+    return kept.join(known, is_same, "left").drop("known")
 
 
 def first_receives(decided: "DataFrame", after_us: int | None, until_us: int, window_us: int) -> "DataFrame":

@@ -54,14 +54,19 @@ class Job:
 
     def has_ended(self) -> bool:
         """Raises what ended it, if that was an error."""
-        if self._query.isActive:
-            return False
-        error = self._query.exception()
-        if error is not None:
-            if self._failure is not None:
-                raise self._failure
-            raise SparkFailed(f"Spark gave up: {str(error).strip().splitlines()[0]}") from error
-        return True
+        from py4j.protocol import Py4JError
+
+        try:
+            if self._query.isActive:
+                return False
+            error = self._query.exception()
+        except (Py4JError, OSError) as gone:
+            raise SparkFailed("Spark is gone; start the watch again, it goes on where it was") from gone
+        if error is None:
+            return True
+        if self._failure is not None:
+            raise self._failure
+        raise SparkFailed(f"Spark gave up: {str(error).strip().splitlines()[0]}") from error
 
     def stop(self) -> None:
         """What a batch has begun and not finished is done again by the next watch."""
