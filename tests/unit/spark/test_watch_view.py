@@ -27,7 +27,7 @@ def show(width: int, rows: list[dict[str, Any]], progress: Progress = PROGRESS, 
     return text.getvalue()
 
 
-ROW = {"sent": 500, "arrival_rate": 50.0, "service_rate": 49.0, "duplicates": 3, "response_p50_ms": 0.7}
+ROW: dict[str, Any] = {"sent": 500, "arrival_rate": 50.0, "service_rate": 49.0, "duplicates": 3, "response_p50_ms": 0.7}
 ROW |= {"response_p95_ms": 1.8, "response_p99_ms": 2.9}
 
 
