@@ -9,7 +9,7 @@ from rich.console import Console
 
 from rockdove.cli.output import Output
 from rockdove.cli.watching import Living, view
-from rockdove.spark.watch.batch import Done
+from rockdove.spark.watch.batch import Done, Row
 from rockdove.spark.watch.progress import Problem, Progress
 from tests.support.watch_row import PROGRESS, row
 
@@ -20,7 +20,7 @@ def screen(width: int, height: int = 30) -> tuple[Output, io.StringIO]:
     return output, text
 
 
-def show(width: int, rows: list[dict[str, Any]], progress: Progress = PROGRESS, height: int = 30) -> str:
+def show(width: int, rows: list[Row], progress: Progress = PROGRESS, height: int = 30) -> str:
     output, text = screen(width, height)
     with Living(output, PROGRESS) as living:
         living.show(Done(progress, rows, []))
