@@ -15,8 +15,9 @@ STAGES := lint test-quick $(if $(wildcard tests/faults/test_*.py),test-faults) t
 # Contracts that take their time, because clients in them do: they run with the faults.
 SLOW := tests/contract/abuse tests/contract/transport
 
-# How many run the quick tests side by side: WORKERS=0 runs them in one process, as for a debugger.
+# How many processes run tests side by side: WORKERS=0 runs them in one, as for a debugger.
 WORKERS ?= 2
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 # More words for the program a verb starts: make serve ARGS="--port 9325", make test-quick ARGS="-k fifo -x"
 ARGS ?=
@@ -45,15 +46,15 @@ test: setup needs-clients needs-spark ## everything CI runs: lint, then all stag
 
 .PHONY: test-quick
 test-quick: environment ## tests that need Python alone; a few minutes
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal tests --ignore tests/integration --ignore tests/faults $(SLOW:%=--ignore %) $(ARGS)
+	$(PYTEST) tests --ignore tests/integration --ignore tests/faults $(SLOW:%=--ignore %) $(ARGS)
 
 .PHONY: test-faults
 test-faults: setup ## tests that kill, cut and fill the disk
-	$(BIN)/pytest tests/faults $(SLOW) $(ARGS)
+	$(PYTEST) tests/faults $(SLOW) $(ARGS)
 
 .PHONY: test-clients
 test-clients: setup needs-clients ## boto3, AWS CLI, Celery, the JavaScript SDK and nginx against a real server
-	$(BIN)/pytest tests/integration --ignore tests/integration/spark $(ARGS)
+	$(PYTEST) tests/integration --ignore tests/integration/spark $(ARGS)
 
 .PHONY: test-query
 test-query: setup $(QUERY_SDK)/installed ## the boto3 tests again with the last boto3 that spoke AWS Query

@@ -1,0 +1,1 @@
+"""A package, so that no other one of this name, which some libraries install, is found in its place."""
