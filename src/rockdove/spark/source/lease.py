@@ -126,6 +126,10 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def commit(self, end: dict[str, Any]) -> None:
         self._acknowledge(parse(end))
 
+    def stop(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
     def _acknowledge(self, offset: Offset) -> None:
         """Spark has written that it is done with all up to here."""
         if offset.sequence == 0 or offset == self._acknowledged:

@@ -89,6 +89,12 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def commit(self, end: dict[str, Any]) -> None:
         self._open().truncate(self._sequence(end), int(self._clock() * 1000))
 
+    def stop(self) -> None:
+        if self._client is not None:
+            self._client.close()
+        if self._journal is not None:
+            self._journal.close()
+
     def _take(self, most: int | None) -> None:
         """Into the journal first, and only then away from the queue. What was known already is deleted again."""
         client, journal = self._service(), self._open()

@@ -1,0 +1,68 @@
+"""Batches of a queue: a look that disturbs nothing, and a drain that can be read again."""
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from rockdove.client import Client
+from rockdove.spark.service.place import Place
+from rockdove.spark.service.trouble import Refused
+from rockdove.spark.source.batch import Drain, Peek
+from rockdove.spark.source.schema import Table
+from tests.contract.spark.conftest import bodies, counts
+from tests.support.service import RunningService
+
+
+def rows(reader: Any) -> list[dict[str, Any]]:
+    partitions = reader.partitions()
+    random.Random(4).shuffle(partitions)
+    return [row for partition in partitions for batch in reader.read(partition) for row in batch.to_pylist()]
+
+
+def test_a_look_disturbs_nothing(where: Place, narrow: Table, client: Client, queue: str) -> None:
+    client.send_batch(queue, bodies(30))
+    for _ in range(2):
+        found = rows(Peek(where, narrow, None))
+        assert Counter(row["body"] for row in found) == Counter(bodies(30))
+        assert {row["receive_count"] for row in found} == {0}
+    assert counts(client, queue) == (30, 0)
+    assert len(rows(Peek(where, narrow, 7))) == 7
+
+
+def test_an_empty_queue_is_an_empty_table(where: Place, narrow: Table) -> None:
+    assert rows(Peek(where, narrow, None)) == []
+    assert rows(Drain(where, narrow, "x", None, None)) == []
+
+
+def test_a_drain_with_the_same_id_gives_the_same_rows(
+    where: Place, narrow: Table, client: Client, queue: str, steady: RunningService
+) -> None:
+    client.send_batch(queue, bodies(40))
+    first = rows(Drain(where, narrow, "report", None, None))
+    assert Counter(row["body"] for row in first) == Counter(bodies(40))
+    assert counts(client, queue) == (0, 40)
+    # Longer than messages are kept.
+    steady.advance(7 * 86_400)
+    client.send_batch(queue, bodies(10, begin=40))
+    # Also with another number of tasks.
+    for partitions in (None, 1, 16, 100):
+        again = rows(Drain(where, narrow, "report", None, partitions))
+        assert Counter(row["message_id"] for row in again) == Counter(row["message_id"] for row in first)
+    assert Counter(row["body"] for row in rows(Drain(where, narrow, "next", None, None))) == Counter(
+        bodies(10, begin=40)
+    )
+    assert client.ack_through(queue, "report").messages == 40
+    with pytest.raises(Refused, match="was acknowledged"):
+        rows(Drain(where, narrow, "report", None, None))
+
+
+def test_a_drain_takes_no_more_than_it_may(where: Place, narrow: Table, client: Client, queue: str) -> None:
+    client.send_batch(queue, bodies(40))
+    first = rows(Drain(where, narrow, "few", 32, None))
+    assert len(first) == 32
+    assert Counter(row["body"] for row in rows(Drain(where, narrow, "few", 32, None))) == Counter(
+        row["body"] for row in first
+    )
+    assert counts(client, queue) == (8, 32)

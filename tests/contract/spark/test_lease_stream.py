@@ -1,0 +1,191 @@
+"""A queue of Rockdove as a stream: each message once, wherever the driver is killed, and however long it is gone."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from rockdove.client import Client
+from rockdove.spark.service.option import Options
+from rockdove.spark.service.place import Place
+from rockdove.spark.service.trouble import Refused
+from rockdove.spark.source import option
+from rockdove.spark.source.lease import LeaseStream
+from rockdove.spark.source.schema import Table
+from tests.contract.spark.conftest import bodies, counts
+from tests.support.micro_batch import Engine, Killed
+from tests.support.service import RunningService
+
+HOUR_S = 3600
+
+Make = Callable[..., Engine]
+
+
+@pytest.fixture
+def make(where: Place, narrow: Table) -> Make:
+    """`make(seed, risk, consumer="c")` gives a query that is killed so often, with these options."""
+
+    def engine(seed: int = 1, risk: float = 0, kind: type[Engine] = Engine, **options: str) -> Engine:
+        chosen = option.for_stream(Options({"maxMessagesPerTrigger": "25", "waitTimeSeconds": "0", **options}))
+        reader = LeaseStream(where, narrow, chosen)
+        return kind(lambda: LeaseStream(where, narrow, chosen, sleep=lambda s: None), reader, random.Random(seed), risk)
+
+    return engine
+
+
+def test_all_messages_come_out_and_are_deleted(make: Make, client: Client, queue: str) -> None:
+    client.send_batch(queue, bodies(60))
+    engine = make()
+    engine.run()
+    assert Counter(row["body"] for row in engine.rows) == Counter(bodies(60))
+    assert {row["receive_count"] for row in engine.rows} == {1}
+    assert counts(client, queue) == (0, 0)
+
+
+def test_a_second_run_over_an_unchanged_queue_gives_nothing(make: Make, client: Client, queue: str) -> None:
+    client.send_batch(queue, bodies(10))
+    engine = make()
+    engine.run()
+    batches = len(engine.table)
+    engine.run()
+    assert len(engine.table) == batches
+    assert counts(client, queue) == (0, 0)
+    assert client.list_leases(queue).leases == []
+
+
+def test_nothing_is_leased_before_its_offset_is_logged(make: Make, client: Client, queue: str) -> None:
+    client.send_batch(queue, bodies(10))
+    engine = make(risk=1)
+    for _ in range(20):
+        with pytest.raises(Killed):
+            engine.run()
+    assert engine.offsets == []
+    assert counts(client, queue) == (10, 0)
+
+
+def test_tasks_lease_in_parallel_as_many_as_there_are_physical_queues(make: Make, client: Client, queue: str) -> None:
+    client.send_batch(queue, bodies(24))
+    engine = make()
+    engine.run()
+    assert json.loads(engine.offsets[0])["shards"] == 3
+    more = make(numPartitions="5")
+    client.send_batch(queue, bodies(24))
+    more.run()
+    assert json.loads(more.offsets[0])["shards"] == 5
+    assert len(more.rows) == 24
+
+
+def test_a_batch_has_at_most_so_many_messages(make: Make, client: Client, queue: str) -> None:
+    client.send_batch(queue, bodies(10))
+    engine = make(maxMessagesPerTrigger="4", numPartitions="2")
+    engine.run()
+    assert [len(rows) for rows in engine.table.values()] == [4, 4, 2]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_message_comes_out_once_wherever_the_driver_is_killed(
+    seed: int, make: Make, client: Client, queue: str, steady: RunningService
+) -> None:
+    engine = make(seed, risk=0.12)
+    sent: list[str] = []
+    for _ in range(4):
+        more = bodies(40, begin=len(sent))
+        client.send_batch(queue, more)
+        sent += more
+        while True:
+            try:
+                engine.run()
+                break
+            except Killed:
+                engine.kills += 1
+                steady.advance(HOUR_S)
+    assert engine.kills > 5
+    assert Counter(row["body"] for row in engine.rows) == Counter(sent)
+    assert {row["receive_count"] for row in engine.rows} == {1}
+    assert counts(client, queue) == (0, 0)
+    assert client.list_leases(queue).leases == []
+
+
+def test_an_hour_or_a_month_between_kill_and_restart_changes_nothing(
+    make: Make, client: Client, queue: str, steady: RunningService
+) -> None:
+    client.send_batch(queue, bodies(20))
+
+    class Doomed(Engine):
+        def step(self) -> None:
+            """Killed once, when the rows are written and the batch is not committed."""
+            if self.table and not self.kills:
+                self.kills += 1
+                raise Killed
+
+    engine = make(kind=Doomed)
+    with pytest.raises(Killed):
+        engine.run()
+    assert (len(engine.offsets), engine.committed) == (1, 0)
+    first = engine.table[0]
+    steady.advance(30 * 24 * HOUR_S)
+    engine.run()
+    assert engine.table[0] == first
+    assert Counter(row["body"] for row in engine.rows) == Counter(bodies(20))
+
+
+def test_a_run_ends_although_messages_keep_coming(make: Make, client: Client, queue: str) -> None:
+    client.send_batch(queue, bodies(5))
+
+    class Busy(Engine):
+        def step(self) -> None:
+            client.send(queue, "one more")
+
+    engine = make(kind=Busy)
+    engine.run()
+    assert {row["body"] for row in engine.rows} >= set(bodies(5))
+
+
+def test_a_run_ends_although_others_hold_what_looks_visible(
+    client: Client, narrow: Table, where: Place, new_name: Callable[..., str]
+) -> None:
+    """On a FIFO queue messages behind one in flight count as visible, and cannot be leased."""
+    fifo = new_name(".fifo")
+    client.create_queue(fifo, attributes={"FifoQueue": "true", "ContentBasedDeduplication": "true"})
+    for body in ("a", "b", "c"):
+        client.send(fifo, body, group_id="g")
+    (held,) = client.receive(fifo)
+    place = replace(where, queue=fifo)
+    chosen = option.for_stream(Options({"waitTimeSeconds": "0"}))
+    engine = Engine(lambda: LeaseStream(place, narrow, chosen), LeaseStream(place, narrow, chosen), random.Random(1))
+    engine.run()
+    assert engine.rows == []
+    client.delete(fifo, held.receipt_handle)
+    engine.run()
+    assert [row["body"] for row in engine.rows] == ["b", "c"]
+
+
+def test_two_queries_share_a_queue(make: Make, client: Client, queue: str) -> None:
+    client.send_batch(queue, bodies(50))
+    one, other = make(maxMessagesPerTrigger="10"), make(maxMessagesPerTrigger="10", seed=2)
+    one.run()
+    client.send_batch(queue, bodies(50, begin=50))
+    other.run()
+    both = Counter(row["body"] for row in (*one.rows, *other.rows))
+    assert both == Counter(bodies(100))
+    assert json.loads(one.offsets[0])["consumer"] != json.loads(other.offsets[0])["consumer"]
+
+
+def test_a_consumer_that_another_checkpoint_has_used_is_refused(make: Make, client: Client, queue: str) -> None:
+    client.send_batch(queue, bodies(5))
+    make(consumer="daily").run()
+    client.send_batch(queue, bodies(5))
+    with pytest.raises(Refused, match="another query has the same consumer"):
+        make(consumer="daily").run()
+
+
+def test_a_queue_that_was_deleted_is_one_clear_error(make: Make, client: Client, queue: str) -> None:
+    client.send_batch(queue, bodies(5))
+    engine = make()
+    engine.run()
+    client.delete_queue(queue)
+    with pytest.raises(Refused, match=f"there is no queue {queue} at http"):
+        engine.run()
