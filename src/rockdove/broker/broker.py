@@ -61,7 +61,7 @@ class Broker:
         if len(queue.physical) == 1:
             queue.physical[0].append(drafts, partial(self._sent, queue, drafts, done))
             return
-        self._send_parts(queue, drafts, _parts(queue, drafts), done)
+        self._send_parts(queue, drafts, parts_of(queue, drafts), done)
 
     def _send_parts(
         self, queue: Queue, drafts: Sequence[Draft], parts: list[tuple[Physical, list[int]]], done: Sent
@@ -150,7 +150,7 @@ class Broker:
         done: Callable[[Fault | None, int], None],
     ) -> None:
         """Move messages to another queue; how many were moved. What is gone meanwhile is left out."""
-        parts = _parts(target, drafts)
+        parts = parts_of(target, drafts)
         left, number = len(parts), 0
         failed: Fault | None = None
 
@@ -340,7 +340,7 @@ class Broker:
         return found[:limit]
 
 
-def _parts(queue: Queue, drafts: Sequence[Draft]) -> list[tuple[Physical, list[int]]]:
+def parts_of(queue: Queue, drafts: Sequence[Draft]) -> list[tuple[Physical, list[int]]]:
     """Which physical queue gets which of the drafts."""
     parts: dict[int, tuple[Physical, list[int]]] = {}
     for at, draft in enumerate(drafts):

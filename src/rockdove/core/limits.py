@@ -32,6 +32,8 @@ MAX_PUBLISH_ENTRIES = 1_000
 MAX_CHUNKS = 10_000
 MAX_STAGED_BYTES = 268_435_456
 REMEMBERED_BATCHES = 100
+# How long what is staged waits for its final chunk.
+STAGED_S = 86_400
 
 MAX_QUEUE_NAME_LENGTH = 80
 # Group and deduplication ids, receive attempt ids.

@@ -27,9 +27,13 @@ def check(entries: Sequence[Entry], kind: str) -> None:
     """Refuse a batch as a whole. ``kind`` is the entries' name in SQS."""
     if not entries:
         raise EmptyBatchRequest(f"There should be at least one {kind} in the request.")
-    if len(entries) > limits.MAX_BATCH_ENTRIES:
+    check_ids(entries, limits.MAX_BATCH_ENTRIES)
+
+
+def check_ids(entries: Sequence[Entry], most: int) -> None:
+    if len(entries) > most:
         raise TooManyEntriesInBatchRequest(
-            f"Maximum number of entries per request are {limits.MAX_BATCH_ENTRIES}. You have sent {len(entries)}."
+            f"Maximum number of entries per request are {most}. You have sent {len(entries)}."
         )
     seen = set()
     for entry in entries:

@@ -11,7 +11,7 @@ from rockdove.broker.broker import Broker
 from rockdove.broker.lease import Given, Leasing
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
-from rockdove.core.errors import Fault, InvalidParameterValue, UnsupportedOperation
+from rockdove.core.errors import Fault, InvalidParameterValue
 from rockdove.core.lease import Lease
 from rockdove.server.call import Call
 from rockdove.server.messages import within
@@ -20,7 +20,7 @@ from rockdove.server.tracer import Tracer
 from rockdove.wire import lease as shape
 
 _NAME = re.compile(rf"[ -~]{{1,{limits.MAX_CONSUMER_LENGTH}}}")
-_MAX_SEQUENCE = 2**63 - 1
+MAX_SEQUENCE = 2**63 - 1
 
 
 class LeaseOperations:
@@ -94,9 +94,6 @@ class LeaseOperations:
             next_token=_token(page[:most]) if len(page) > most else None,
         )
 
-    async def publish_once(self, call: Call, request: shape.PublishOnce) -> shape.PublishOnceResult:
-        raise UnsupportedOperation("PublishOnce is not there yet.")
-
 
 def _listed(lease: Lease) -> shape.ListedLease:
     return shape.ListedLease(
@@ -127,7 +124,7 @@ def _shard(shard: int | None) -> int | None:
 
 
 def _sequence(sequence: int | None) -> int | None:
-    return None if sequence is None else within("Sequence", sequence, 0, 0, _MAX_SEQUENCE)
+    return None if sequence is None else within("Sequence", sequence, 0, 0, MAX_SEQUENCE)
 
 
 def _token(page: Sequence[Lease]) -> str:

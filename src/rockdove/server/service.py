@@ -38,6 +38,7 @@ from rockdove.server.messages import Messages
 from rockdove.server.metrics import Metrics
 from rockdove.server.origin import ANY, OriginError, Origins
 from rockdove.server.page import Pages, is_loopback
+from rockdove.server.publish import PublishOperations
 from rockdove.server.queues import Queues
 from rockdove.server.reader import Reader
 from rockdove.server.timing import Timing
@@ -181,6 +182,7 @@ class Service:
             Queues(directory, Admin(self.broker), self.move_tasks, self.tracer),
             AccountOperations(self.accounts),
             LeaseOperations(self.broker, self.tracer),
+            PublishOperations(self.broker, self.tracer),
         )
         shown = settings.metrics_queues
         self.metrics = Metrics(self.broker, shown, self.connections, self.timings, self.recorder)
@@ -302,7 +304,9 @@ class Service:
         access.info("request", extra=values)
 
 
-def _handlers(*rooms: Messages | Queues | AccountOperations | LeaseOperations) -> dict[str, Handler]:
+def _handlers(
+    *rooms: Messages | Queues | AccountOperations | LeaseOperations | PublishOperations,
+) -> dict[str, Handler]:
     """The method for each operation."""
     return {
         operation.name: next(getattr(room, operation.method) for room in rooms if hasattr(room, operation.method))

@@ -17,6 +17,7 @@ from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRec
 
 if TYPE_CHECKING:
     from rockdove.store.leasing import Leases
+    from rockdove.store.publishing import Publications
 
 T = TypeVar("T")
 Done: TypeAlias = Callable[[T | StoreError], None]
@@ -205,6 +206,9 @@ class Store(Protocol):
 
     @property
     def leases(self) -> "Leases": ...
+
+    @property
+    def publications(self) -> "Publications": ...
 
     def open(self) -> Snapshot:
         """Take the store into use. Raises `DataFolderError` with a line that says what to do."""

@@ -1,6 +1,6 @@
 """Leases of the embedded store: made and ended by SQL in the writer's transaction, for all their messages at once."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import apsw
@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rockdove.core.errors import StoreError
+from rockdove.core.ids import SEQUENCE_BITS
 from rockdove.core.lease import ALL_SHARDS, LEASED_US, Holder, Holding, Lease, LeaseName
 from rockdove.core.message import Entry
 from rockdove.store.base import Claimed, Done, Physical, Want
@@ -73,6 +74,13 @@ _STUCK = f"""
 t >= {WAITING_US} AND id IN (
   SELECT (SELECT id FROM entry WHERE pq = freed.pq AND grp = freed.grp ORDER BY t LIMIT 1) FROM freed
 )
+"""
+_FORGET = """
+UPDATE lease SET ids = (
+  SELECT json_group_array(value) FROM (
+    SELECT value FROM json_each(lease.ids) WHERE value >> ?3 NOT IN (SELECT value FROM json_each(?2)) ORDER BY key
+  )
+) WHERE queue = ?1
 """
 _END = """
 INSERT INTO consumer VALUES (?, ?, ?, ?, ?)
@@ -261,6 +269,11 @@ class SqliteLeases:
 
     def _read(self, call: Any, done: Done[Any]) -> None:
         self._store.writer.call(call, done)
+
+
+def forget_places(db: apsw.Connection, queue: str, numbers: Collection[int]) -> None:
+    """Physical queues go with all they hold; their numbers, and so their messages' ids, are given out again."""
+    db.execute(_FORGET, (queue, msgspec.json.encode(sorted(numbers)).decode(), SEQUENCE_BITS))
 
 
 def _messages(db: apsw.Connection, ids: str) -> list[Entry]:

@@ -19,6 +19,7 @@ from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRec
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Effort, Physical, Snapshot, Want
 from rockdove.store.memory_lease import MemoryLeases
 from rockdove.store.memory_pile import Past, Pile
+from rockdove.store.memory_publish import MemoryPublications
 from rockdove.store.memory_tell import tell_soon
 
 
@@ -126,6 +127,7 @@ class MemoryStore:
         self._reserved: set[int] = set()
         self._last_number = 0
         self.leases = MemoryLeases(clock, self._pile)
+        self.publications = MemoryPublications(clock, self._pile)
 
     def _pile(self, number: int) -> Pile | None:
         physical = self._physical.get(number)
@@ -172,6 +174,7 @@ class MemoryStore:
         self._end(queue, keep=[])
         self._queues.pop(queue.uid, None)
         self.leases.drop_queue(queue.uid)
+        self.publications.drop_queue(queue.uid)
         self._pasts.pop(queue.uid, None)
         self._forget_deleted()
         self._deleted[queue.account, queue.name] = DeletedQueue(queue.account, queue.name, deleted_us)

@@ -14,7 +14,7 @@ from rockdove.core.account import Account
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import FolderFull, StoreError
 from rockdove.core.fairness import Shares
-from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S
+from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S, STAGED_S
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
 from rockdove.store.base import Appended, Done, Draft, Effort, Physical, Snapshot
 from rockdove.store.fifo import FifoQueue
@@ -22,7 +22,8 @@ from rockdove.store.folder import Folder, damaged
 from rockdove.store.grouped import WAITING_US
 from rockdove.store.inspection import inspect
 from rockdove.store.janitor import Janitor
-from rockdove.store.lease import SqliteLeases
+from rockdove.store.lease import SqliteLeases, forget_places
+from rockdove.store.publish import SqlitePublications
 from rockdove.store.room import FULL, Room
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.standard import StandardQueue
@@ -56,6 +57,7 @@ class SqliteStore:
         self._shares: dict[str, Shares] = {}
         self._janitor = Janitor(self, loop)
         self.leases = SqliteLeases(self)
+        self.publications = SqlitePublications(self)
 
     def open(self) -> Snapshot:
         self._folder.take()
@@ -203,6 +205,8 @@ class SqliteStore:
                 if record.number not in there:
                     row = (record.number, record.prefix, queue.uid, queue.fifo)
                     db.execute("INSERT INTO physical VALUES (?, ?, ?, ?, 0, 0)", row)
+            if there - kept.keys():
+                forget_places(db, queue.uid, there - kept.keys())
             for number in there - kept.keys():
                 db.execute("UPDATE physical SET queue = NULL WHERE number = ?", (number,))
             if there and not there & kept.keys():
@@ -340,6 +344,7 @@ class SqliteStore:
         db.execute("DELETE FROM attempt WHERE at_us <= ?", (now - RECEIVE_ATTEMPT_S * SECOND_US,))
         # Of a time that has not come yet: the clock was set back.
         db.execute("DELETE FROM seen WHERE at_us >= ?", (now + DEDUPLICATION_S * SECOND_US,))
+        db.execute("DELETE FROM stage WHERE at_us <= ?", (now - STAGED_S * SECOND_US,))
         db.execute("DELETE FROM deleted WHERE deleted_us <= ?", (now - COOL_DOWN_S * SECOND_US,))
 
 

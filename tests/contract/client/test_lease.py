@@ -2,7 +2,7 @@
 
 import pytest
 
-from rockdove.client import Client
+from rockdove.client import Client, Outgoing
 from rockdove.core.errors import LeaseEnded
 from rockdove.core.message import Attribute
 
@@ -32,3 +32,15 @@ def test_one_that_gives_back(client: Client, queue: str) -> None:
     released = client.release_consumer(queue, "reader", forget=True)
     assert (released.leases, released.messages) == (1, 1)
     assert [message.body for message in client.lease_batch(queue, "reader", 0, 0).messages] == ["x"]
+
+
+def test_a_writer(client: Client, queue: str) -> None:
+    assert not client.publish_once(
+        queue, "app", 0, 3, "one", ["a", Outgoing(body="b", delay_s=0)], final=False
+    ).published
+    result = client.publish_once(queue, "app", 0, 3, "one", ["c"], chunk=1)
+    assert (result.published, result.winner, result.messages) == (True, "one", 3)
+    assert client.publish_once(queue, "app", 0, 3, "two", ["d"]).winner == "one"
+    assert [message.body for message in client.receive(queue, limit=10)] == ["a", "b", "c"]
+    failed = client.publish_once(queue, "app", 1, 3, "one", ["good", ""]).failed
+    assert [entry.id for entry in failed] == ["1"]

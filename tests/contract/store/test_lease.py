@@ -207,6 +207,30 @@ def test_a_purge_wins(bench: Bench, kind: str) -> None:
     assert queue.ack(1)[:2] == (2, 1)
 
 
+def test_a_number_that_is_given_out_again_is_not_mistaken(durable: Bench) -> None:
+    """When a physical queue goes, its number is free, and with it the ids of its messages."""
+    queue = durable.queue(physical=2)
+    queue.send("kept", at=0)
+    queue.send("gone", at=1)
+    assert queue.leased(0) == ["kept", "gone"]
+    kept, gone = queue.record.physical
+    queue.record.physical = [kept]
+    durable.do(durable.store.put_queue, queue.record)
+    for _ in range(5):
+        # What is emptied in the background goes through the same thread.
+        queue.count()
+    durable.reopen()
+    new = durable.store.new_physical()
+    assert new.number == gone.number
+    queue.record.physical = [kept, new]
+    durable.do(durable.store.put_queue, queue.record)
+    queue.send("new", at=1)
+    assert queue.leased(1) == ["new"]
+    assert queue.leased(0) == ["kept"]
+    assert queue.ack(0)[:2] == (1, 1)
+    assert queue.leased(1) == ["new"]
+
+
 def test_a_deleted_queue_takes_its_leases_along(bench: Bench, queue: Queue) -> None:
     queue.send("a")
     queue.lease(0)

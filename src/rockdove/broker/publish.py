@@ -1,0 +1,103 @@
+"""Publishes the messages of one partition of a batch, of whichever attempt is the first to finish."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from msgspec import Struct
+
+from rockdove.broker.ask import ask
+from rockdove.broker.broker import Broker, parts_of
+from rockdove.broker.queue import Queue
+from rockdove.core import limits
+from rockdove.core.errors import BatchTooOld, InvalidParameterValue, OverLimit, ServiceUnavailable
+from rockdove.core.publication import Parcel, PublicationName
+from rockdove.store.base import Appended, Draft
+from rockdove.store.publishing import Published, Standing
+
+
+class Chunk(Struct):
+    """A chunk on its way in; ``number`` counts those of its attempt from 0."""
+
+    number: int
+    final: bool
+    parcels: list[Parcel]
+    bytes: int
+
+
+class Report(Struct):
+    """How it went; ``sent`` has the messages if this very request has published them."""
+
+    standing: Standing
+    sent: list[tuple[Draft, Appended]]
+
+
+class Publisher:
+    """Stateless: what is staged and published is in the store."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._store = broker.store.publications
+
+    async def publish(self, queue: Queue, name: PublicationName, attempt: str, chunk: Chunk) -> Report:
+        """Stage a chunk, and publish with the final one."""
+        if self._broker.store.full is not None:
+            raise ServiceUnavailable(self._broker.store.full)
+        standing = _check_age(await ask(partial(self._store.look, name, attempt)))
+        if standing.winner is not None:
+            return Report(standing, [])
+        if standing.bytes + chunk.bytes > limits.MAX_STAGED_BYTES:
+            raise OverLimit(
+                f"The messages of an attempt are at most {limits.MAX_STAGED_BYTES} bytes together. Cut the partition "
+                "into several."
+            )
+        if not chunk.final:
+            staging = partial(self._store.stage, name, attempt, chunk.number, chunk.parcels, chunk.bytes)
+            return Report(_check_age(await ask(staging)), [])
+        return await self._finish(queue, name, attempt, await self._gather(name, attempt, chunk))
+
+    async def _gather(self, name: PublicationName, attempt: str, last: Chunk) -> list[Parcel]:
+        """All messages of an attempt, in order."""
+        staged = await ask(partial(self._store.chunks, name, attempt)) if last.number else {}
+        missing = [number for number in range(last.number) if number not in staged]
+        if missing:
+            standing = await ask(partial(self._store.look, name, attempt))
+            if standing.winner is not None:
+                # It was published while we looked, and what was staged is gone for that.
+                return []
+            raise InvalidParameterValue(
+                f"Value {last.number} for parameter Chunk is invalid. Reason: Chunk {missing[0]} of attempt {attempt} "
+                "is not staged, or was for too long. Send all chunks again, from 0 on."
+            )
+        return [parcel for number in range(last.number) for parcel in staged[number]] + last.parcels
+
+    async def _finish(self, queue: Queue, name: PublicationName, attempt: str, parcels: Sequence[Parcel]) -> Report:
+        now_us = self._broker.clock.now_us()
+        drafts = [
+            Draft(parcel.message(now_us), now_us + parcel.delay_us, parcel.deduplication_key) for parcel in parcels
+        ]
+        places = parts_of(queue, drafts)
+        parts = [(physical, [drafts[at] for at in chosen]) for physical, chosen in places]
+        published: Published = await ask(partial(self._store.publish, name, attempt, parts))
+        _check_age(published.standing)
+        if published.appended is None:
+            return Report(published.standing, [])
+        sent = [
+            pair
+            for (_, part), appended in zip(parts, published.appended, strict=True)
+            for pair in zip(part, appended, strict=True)
+        ]
+        queue.sent += len(drafts)
+        later = [draft.visible_us for draft in drafts if draft.visible_us > now_us]
+        queue.wake(len(drafts) - len(later))
+        if later:
+            queue.expect(min(later))
+        return Report(published.standing, sent)
+
+
+def _check_age(standing: Standing) -> Standing:
+    if standing.too_old:
+        raise BatchTooOld(
+            f"The last {limits.REMEMBERED_BATCHES} batches of an application are remembered, and this one is older: "
+            "nobody knows whether it was published."
+        )
+    return standing

@@ -1,0 +1,126 @@
+"""Publishing once with the memory store."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.errors import StoreError
+from rockdove.core.limits import REMEMBERED_BATCHES, STAGED_S
+from rockdove.core.publication import Parcel, PublicationName
+from rockdove.store.base import Appended, Done, Draft, Physical
+from rockdove.store.memory_pile import Pile
+from rockdove.store.memory_tell import tell_soon
+from rockdove.store.publishing import Published, Standing
+
+
+class _Chunk(Struct):
+    at_us: int
+    bytes: int
+    parcels: Sequence[Parcel]
+
+
+_Attempt: TypeAlias = tuple[PublicationName, str]
+
+
+class MemoryPublications:
+    """See `rockdove.store.publishing.Publications`. ``pile`` finds a physical queue's messages by its number."""
+
+    def __init__(self, clock: Clock, pile: Callable[[int], Pile | None]) -> None:
+        self._clock = clock
+        self._pile = pile
+        self._staged: dict[_Attempt, dict[int, _Chunk]] = {}
+        # Who has published, and how many messages.
+        self._published: dict[PublicationName, tuple[str, int]] = {}
+
+    def drop_queue(self, queue: str) -> None:
+        self._staged = {key: chunks for key, chunks in self._staged.items() if key[0].queue != queue}
+        self._published = {name: won for name, won in self._published.items() if name.queue != queue}
+
+    def stage(
+        self,
+        name: PublicationName,
+        attempt: str,
+        chunk: int,
+        parcels: Sequence[Parcel],
+        bytes: int,
+        done: Done[Standing],
+    ) -> None:
+        self._forget_old()
+        standing = self._standing(name, attempt)
+        if standing.winner is None and not standing.too_old:
+            chunks = self._staged.setdefault((name, attempt), {})
+            chunks[chunk] = _Chunk(self._clock.now_us(), bytes, parcels)
+            standing = self._standing(name, attempt)
+        tell_soon(done, standing)
+
+    def look(self, name: PublicationName, attempt: str, done: Done[Standing]) -> None:
+        tell_soon(done, self._standing(name, attempt))
+
+    def chunks(self, name: PublicationName, attempt: str, done: Done[dict[int, list[Parcel]]]) -> None:
+        found = self._staged.get((name, attempt), {})
+        tell_soon(done, {number: list(chunk.parcels) for number, chunk in found.items()})
+
+    def publish(
+        self,
+        name: PublicationName,
+        attempt: str,
+        parts: Sequence[tuple[Physical, Sequence[Draft]]],
+        done: Done[Published],
+    ) -> None:
+        tell_soon(done, self._publish(name, attempt, parts))
+
+    def _publish(
+        self, name: PublicationName, attempt: str, parts: Sequence[tuple[Physical, Sequence[Draft]]]
+    ) -> Published | StoreError:
+        standing = self._standing(name, attempt)
+        if standing.winner is not None or standing.too_old:
+            return Published(standing)
+        piles = [self._pile(physical.record.number) for physical, _ in parts]
+        if None in piles:
+            return StoreError("the queue was purged or deleted meanwhile")
+        appended: list[list[Appended]] = [
+            pile.append(drafts) for pile, (_, drafts) in zip(piles, parts, strict=True) if pile is not None
+        ]
+        self._published[name] = (attempt, sum(map(len, appended)))
+        self._staged = {key: chunks for key, chunks in self._staged.items() if key[0] != name}
+        newest = self._newest(name)
+        old = [
+            each
+            for each in self._published
+            if (each.queue, each.application) == (name.queue, name.application)
+            and newest is not None
+            and each.batch <= newest - REMEMBERED_BATCHES
+        ]
+        for each in old:
+            del self._published[each]
+        return Published(self._standing(name, attempt), appended)
+
+    def _newest(self, name: PublicationName) -> int | None:
+        same = [
+            each.batch for each in self._published if (each.queue, each.application) == (name.queue, name.application)
+        ]
+        return max(same, default=None)
+
+    def _standing(self, name: PublicationName, attempt: str) -> Standing:
+        won = self._published.get(name)
+        if won is not None:
+            return Standing(*won)
+        newest = self._newest(name)
+        chunks = self._staged.get((name, attempt), {}).values()
+        return Standing(
+            None,
+            sum(len(chunk.parcels) for chunk in chunks),
+            newest is not None and name.batch <= newest - REMEMBERED_BATCHES,
+            sum(chunk.bytes for chunk in chunks),
+        )
+
+    def _forget_old(self) -> None:
+        before_us = self._clock.now_us() - STAGED_S * SECOND_US
+        for key, chunks in list(self._staged.items()):
+            kept = {number: chunk for number, chunk in chunks.items() if chunk.at_us > before_us}
+            if kept:
+                self._staged[key] = kept
+            else:
+                del self._staged[key]

@@ -1,0 +1,129 @@
+"""Publishing once with the embedded store: all that an attempt brings goes in with the record of it, or nothing."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import apsw
+import msgspec
+
+from rockdove.core.errors import StoreError
+from rockdove.core.limits import REMEMBERED_BATCHES
+from rockdove.core.publication import Parcel, PublicationName
+from rockdove.store.base import Appended, Done, Draft, Physical
+from rockdove.store.publishing import Published, Standing
+from rockdove.store.shelf import Change, Shelf
+from rockdove.store.standard import StandardQueue
+
+if TYPE_CHECKING:
+    from rockdove.store.sqlite import SqliteStore
+
+_WINNER = "SELECT attempt, number FROM published WHERE queue = ? AND application = ? AND batch = ? AND partition = ?"
+_NEWEST = "SELECT max(batch) FROM published WHERE queue = ? AND application = ?"
+_STAGED = (
+    "SELECT coalesce(sum(number), 0), coalesce(sum(bytes), 0) FROM stage "
+    "WHERE queue = ? AND application = ? AND batch = ? AND partition = ? AND attempt = ?"
+)
+_CHUNKS = (
+    "SELECT chunk, parcels FROM stage "
+    "WHERE queue = ? AND application = ? AND batch = ? AND partition = ? AND attempt = ? ORDER BY chunk"
+)
+_UNSTAGE = "DELETE FROM stage WHERE queue = ? AND application = ? AND batch = ? AND partition = ?"
+_FORGET = "DELETE FROM published WHERE queue = ? AND application = ? AND batch <= ?"
+
+_decode = msgspec.json.Decoder(list[Parcel]).decode
+
+
+class SqlitePublications:
+    """See `rockdove.store.publishing.Publications`."""
+
+    def __init__(self, store: "SqliteStore") -> None:
+        self._store = store
+        self._clock = store.clock
+
+    def stage(
+        self,
+        name: PublicationName,
+        attempt: str,
+        chunk: int,
+        parcels: Sequence[Parcel],
+        bytes: int,
+        done: Done[Standing],
+    ) -> None:
+        text = msgspec.json.encode(parcels).decode()
+        row = (*_key(name), attempt, chunk, self._clock.now_us(), len(parcels), bytes, text)
+
+        def call(db: apsw.Connection) -> Standing:
+            standing = _standing(db, name, attempt)
+            if standing.winner is not None or standing.too_old:
+                return standing
+            db.execute("INSERT OR REPLACE INTO stage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            return _standing(db, name, attempt)
+
+        self._call(call, done)
+
+    def look(self, name: PublicationName, attempt: str, done: Done[Standing]) -> None:
+        self._call(lambda db: _standing(db, name, attempt), done)
+
+    def chunks(self, name: PublicationName, attempt: str, done: Done[dict[int, list[Parcel]]]) -> None:
+        key = (*_key(name), attempt)
+        self._call(lambda db: {chunk: _decode(text) for chunk, text in db.execute(_CHUNKS, key)}, done)
+
+    def _call(self, call: Any, done: Done[Any]) -> None:
+        self._store.writer.call(call, done)
+
+    def publish(
+        self,
+        name: PublicationName,
+        attempt: str,
+        parts: Sequence[tuple[Physical, Sequence[Draft]]],
+        done: Done[Published],
+    ) -> None:
+        now_us = self._clock.now_us()
+        shelves: list[tuple[Shelf, Sequence[Draft], int]] = []
+        for physical, drafts in parts:
+            assert isinstance(physical, Shelf)
+            if isinstance(physical, StandardQueue):
+                physical.prepare(drafts)
+            shelves.append((physical, drafts, physical.take_numbers(len(drafts))))
+
+        def call(db: apsw.Connection) -> tuple[Published, list[list[Change]]] | StoreError:
+            standing = _standing(db, name, attempt)
+            if standing.winner is not None or standing.too_old:
+                return Published(standing), []
+            if not all(_is_kept(db, shelf) for shelf, _, _ in shelves):
+                return StoreError("the queue was purged or deleted meanwhile")
+            done_in = [shelf.append_in(db, drafts, first, now_us) for shelf, drafts, first in shelves]
+            appended: list[list[Appended]] = [new for new, _ in done_in]
+            number = sum(map(len, appended))
+            db.execute("INSERT INTO published VALUES (?, ?, ?, ?, ?, ?)", (*_key(name), attempt, number))
+            db.execute(_UNSTAGE, _key(name))
+            newest = db.execute(_NEWEST, (name.queue, name.application)).get
+            db.execute(_FORGET, (name.queue, name.application, newest - REMEMBERED_BATCHES))
+            return Published(Standing(attempt, number), appended), [changes for _, changes in done_in]
+
+        def landed(outcome: tuple[Published, list[list[Change]]] | StoreError) -> None:
+            if isinstance(outcome, StoreError):
+                done(outcome)
+                return
+            for (shelf, _, _), changes in zip(shelves, outcome[1], strict=False):
+                shelf.land(changes)
+            done(outcome[0])
+
+        self._store.writer.call(call, landed)
+
+
+def _key(name: PublicationName) -> tuple[str, str, int, int]:
+    return name.queue, name.application, name.batch, name.partition
+
+
+def _is_kept(db: apsw.Connection, shelf: Shelf) -> bool:
+    return db.execute("SELECT queue FROM physical WHERE number = ?", (shelf.record.number,)).get is not None
+
+
+def _standing(db: apsw.Connection, name: PublicationName, attempt: str) -> Standing:
+    for winner, number in db.execute(_WINNER, _key(name)):
+        return Standing(winner, number)
+    newest = db.execute(_NEWEST, (name.queue, name.application)).get
+    too_old = newest is not None and name.batch <= newest - REMEMBERED_BATCHES
+    (messages, size) = db.execute(_STAGED, (*_key(name), attempt)).get
+    return Standing(None, messages, too_old, size)
