@@ -44,14 +44,14 @@ class MemoryPublications:
         attempt: str,
         chunk: int,
         parcels: Sequence[Parcel],
-        bytes: int,
+        size_bytes: int,
         done: Done[Standing],
     ) -> None:
         self._forget_old()
         standing = self._standing(name, attempt)
         if standing.winner is None and not standing.too_old:
             chunks = self._staged.setdefault((name, attempt), {})
-            chunks[chunk] = _Chunk(self._clock.now_us(), bytes, parcels)
+            chunks[chunk] = _Chunk(self._clock.now_us(), size_bytes, parcels)
             standing = self._standing(name, attempt)
         tell_soon(done, standing)
 

@@ -46,11 +46,11 @@ class SqlitePublications:
         attempt: str,
         chunk: int,
         parcels: Sequence[Parcel],
-        bytes: int,
+        size_bytes: int,
         done: Done[Standing],
     ) -> None:
         text = msgspec.json.encode(parcels).decode()
-        row = (*_key(name), attempt, chunk, self._clock.now_us(), len(parcels), bytes, text)
+        row = (*_key(name), attempt, chunk, self._clock.now_us(), len(parcels), size_bytes, text)
 
         def call(db: apsw.Connection) -> Standing:
             standing = _standing(db, name, attempt)

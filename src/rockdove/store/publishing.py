@@ -43,7 +43,7 @@ class Publications(Protocol):
         attempt: str,
         chunk: int,
         parcels: Sequence[Parcel],
-        bytes: int,
+        size_bytes: int,
         done: Done[Standing],
     ) -> None:
         """Keep a chunk, or replace it, unless the publication is over."""
