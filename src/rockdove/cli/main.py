@@ -31,6 +31,7 @@ class _Root(LazyGroup):
         "check": "rockdove.cli.check:check",
         "analyse": "rockdove.cli.analyse:analyse",
         "watch": "rockdove.cli.watch:watch",
+        "net": "rockdove.cli.net:app",
         "version": "rockdove.cli.version:version",
     }
 

@@ -26,7 +26,9 @@ from rockdove.capacity.petri.error import (
 from rockdove.capacity.petri.flat import FlatNet, flatten
 from rockdove.capacity.petri.monitor import Average, Breakpoint, Collector, Count, Monitor
 from rockdove.capacity.petri.net import HIGH, LOW, NORMAL, Net, Place, Substitution, Transition
+from rockdove.capacity.petri.replication import Replications, replicate
 from rockdove.capacity.petri.simulator import Binding, Simulator, Token
+from rockdove.capacity.petri.space import Space, explore
 from rockdove.capacity.petri.statistic import Interval, Sample, batch_means, interval
 
 __all__ = [
@@ -59,15 +61,19 @@ __all__ = [
     "Product",
     "Range",
     "Record",
+    "Replications",
     "Sample",
     "Simulator",
+    "Space",
     "Substitution",
     "Token",
     "Transition",
     "UnboundVariable",
     "UnknownNode",
     "batch_means",
+    "explore",
     "flatten",
     "interval",
+    "replicate",
     "timed",
 ]

@@ -80,6 +80,9 @@ class _Plain(Colour):
             return type(value) is float or type(value) is int
         return type(value) is self._kind and (self._word != "unit" or value == ())
 
+    def show(self, value: object) -> str:
+        return "unit" if self._word == "unit" else repr(value)
+
     def definition(self) -> str:
         return self._word
 

@@ -76,6 +76,8 @@ class Net:
     declare: Mapping[str, object] = field(default_factory=dict)
     # What the figure leaves open, and what it was taken to mean.
     description: str = ""
+    # Units of model time in a second, for those who show times.
+    second: float = 1
     places: dict[str, Place] = field(default_factory=dict, init=False)
     transitions: dict[str, Transition] = field(default_factory=dict, init=False)
     substitutions: dict[str, Substitution] = field(default_factory=dict, init=False)

@@ -327,6 +327,12 @@ class Simulator:
         self._wake(range(len(self._analyses)))
         self._look()
 
+    def describe(self, binding: Binding) -> str:
+        """A transition and its variables, in the words of their colour sets."""
+        bound = self._analyses[binding.index].bound
+        values = ", ".join(f"{name} = {bound[name].show(value)}" for name, value in binding.values.items())
+        return f"{binding.transition} ({values})" if values else binding.transition
+
     def tokens(self, place: str) -> list[Token]:
         """Those of one place. Raises `UnknownNode`."""
         return self.marking()[self.flat.place(place).name]

@@ -3,17 +3,16 @@
 import numpy as np
 
 from rockdove.capacity.petri import Simulator
+from rockdove.capacity.petri.replication import Seed, plain_seed
 from rockdove.capacity.vma.net import layer_1
 from rockdove.capacity.vma.net.colour import SECOND
 from rockdove.capacity.vma.net.monitor import measuring
 from rockdove.capacity.vma.scenario import Measure, Scenario
 
-Seed = int | np.random.SeedSequence
-
 
 def simulate(scenario: Scenario, seed: Seed) -> Measure:
     """One run; the same seed gives the same run."""
-    run = Simulator(layer_1(scenario), seed=_number(seed), monitors=measuring(scenario), check=False)
+    run = Simulator(layer_1(scenario), seed=plain_seed(seed), monitors=measuring(scenario), check=False)
     if scenario.warm_up_s:
         run.run(round(scenario.warm_up_s * SECOND))
         run.restart_monitors()
@@ -39,8 +38,3 @@ def measure(scenario: Scenario, run: Simulator) -> Measure:
         active_broker=run.mean("Broker_Active"),
         delivered=latency.count,
     )
-
-
-def _number(seed: Seed) -> int:
-    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    return int.from_bytes(root.generate_state(4).tobytes(), "little")

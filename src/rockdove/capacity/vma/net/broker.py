@@ -28,7 +28,7 @@ def broker(scenario: Scenario) -> Net:
         "D_link": round(scenario.link_s * SECOND),
         "timeout": round(scenario.timeout_s * SECOND),
     }
-    net = Net("Broker", {**FUNCTIONS, **constants}, broker.__doc__ or "")
+    net = Net("Broker", {**FUNCTIONS, **constants}, broker.__doc__ or "", SECOND)
 
     net.port("Queue", MSGS, [()])
     net.port(visible, L_IDX_VIS, [((1, "visible"),)] if is_ordered else [()])

@@ -2,7 +2,7 @@
 
 from rockdove.capacity.petri import Net
 from rockdove.capacity.vma.net.broker import broker
-from rockdove.capacity.vma.net.colour import L_IDX_VIS, MSG, MSG_X_TIME, MSGS, REQ, RT_X_MSG, SENDER
+from rockdove.capacity.vma.net.colour import L_IDX_VIS, MSG, MSG_X_TIME, MSGS, REQ, RT_X_MSG, SECOND, SENDER
 from rockdove.capacity.vma.net.recv_proc import recv_proc
 from rockdove.capacity.vma.net.send_proc import send_proc
 from rockdove.capacity.vma.scenario import Option, Scenario
@@ -10,7 +10,7 @@ from rockdove.capacity.vma.scenario import Option, Scenario
 
 def layer_1(scenario: Scenario) -> Net:
     """Senders (Sender) and Receivers (RTxMsg), with the subtransition Cloud_queue between them."""
-    net = Net("Layer_1", description=layer_1.__doc__ or "")
+    net = Net("Layer_1", description=layer_1.__doc__ or "", second=SECOND)
     net.place("Senders", SENDER, "sender")
     net.place("Receivers", RT_X_MSG)
     net.substitute("Cloud_queue", layer_2(scenario), {"Senders": "Senders", "Receivers": "Receivers"})
@@ -25,7 +25,7 @@ def layer_2(scenario: Scenario) -> Net:
     acknowledgement).
     """
     visible = "Queue_Index" if scenario.option is Option.IN_ORDER else "Msg_Vis"
-    net = Net("Layer_2", description=layer_2.__doc__ or "")
+    net = Net("Layer_2", description=layer_2.__doc__ or "", second=SECOND)
     net.port("Senders", SENDER)
     net.place("Queue", MSGS)
     net.place(visible, L_IDX_VIS)

@@ -29,6 +29,7 @@ def recv_proc(scenario: Scenario) -> Net:
         "Recv_Proc",
         {"n2": scenario.n2, "q": scenario.q, "D_link": round(scenario.link_s * SECOND)},
         recv_proc.__doc__ or "",
+        SECOND,
     )
     net.port("Req", REQ)
     net.port("Msg_Out", MSG_X_TIME)

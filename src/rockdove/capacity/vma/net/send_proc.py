@@ -45,6 +45,7 @@ def send_proc(scenario: Scenario) -> Net:
             "replicas": REPLICAS,
         },
         send_proc.__doc__ or "",
+        SECOND,
     )
     is_ordered = scenario.option is Option.IN_ORDER
     visible = "Queue_Index" if is_ordered else "Msg_Vis"

@@ -1,7 +1,7 @@
 """Visibility_Timeout, Figure 9: a timer for each message that is under way."""
 
 from rockdove.capacity.petri import LOW, Net
-from rockdove.capacity.vma.net.colour import L_IDX_VIS, MSG, MSG_TIMEOUT, MSGS
+from rockdove.capacity.vma.net.colour import L_IDX_VIS, MSG, MSG_TIMEOUT, MSGS, SECOND
 from rockdove.capacity.vma.net.function import FUNCTIONS
 from rockdove.capacity.vma.scenario import Option, Scenario
 
@@ -16,7 +16,7 @@ def visibility_timeout(scenario: Scenario) -> Net:
     - Trigger is of low priority, so that an acknowledgement of the same moment is heard first.
     - Under in-order, Queue_Index stands in for Msg_Vis.
     """
-    net = Net("Visibility_Timeout", FUNCTIONS, visibility_timeout.__doc__ or "")
+    net = Net("Visibility_Timeout", FUNCTIONS, visibility_timeout.__doc__ or "", SECOND)
     visible = "Queue_Index" if scenario.option is Option.IN_ORDER else "Msg_Vis"
 
     net.port("Queue", MSGS)

@@ -1,0 +1,5 @@
+"""``rockdove net``: the commands on Petri nets, one file each."""
+
+from rockdove.cli.net.group import app
+
+__all__ = ["app"]
