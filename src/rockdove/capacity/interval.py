@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
-from scipy.stats import t
+from scipy.special import stdtrit
 
 
 class Interval(Struct, frozen=True):
@@ -13,6 +13,20 @@ class Interval(Struct, frozen=True):
 
     mean: float
     ci95: float
+
+    @property
+    def low(self) -> float:
+        return self.mean - self.ci95
+
+    @property
+    def high(self) -> float:
+        return self.mean + self.ci95
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g} ± {self.ci95:.2g}"
 
 
 def interval(values: Sequence[float]) -> Interval:
@@ -22,5 +36,5 @@ def interval(values: Sequence[float]) -> Interval:
         return Interval(math.nan, math.inf)
     if len(known) == 1:
         return Interval(float(known[0]), math.inf)
-    half = t.ppf(0.975, len(known) - 1) * known.std(ddof=1) / math.sqrt(len(known))
+    half = stdtrit(len(known) - 1, 0.975) * known.std(ddof=1) / math.sqrt(len(known))
     return Interval(float(known.mean()), float(half))

@@ -27,6 +27,7 @@ COMMANDS = [
     ("backup",),
     ("check",),
     ("analyse",),
+    *[("net", name) for name in ("list", "show", "draw", "step", "export")],
     ("version",),
 ]
 TALKING = [
@@ -71,7 +72,7 @@ def test_without_a_command_there_is_help(cli: Cli) -> None:
 
 
 def test_all_commands_are_listed(cli: Cli) -> None:
-    for group in ((), ("queue",), ("account",), ("bench",)):
+    for group in ((), ("queue",), ("account",), ("bench",), ("net",)):
         listed = cli(*group, "--help").out.partition("Commands:")[2]
         assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ")] == [
             command[len(group)]

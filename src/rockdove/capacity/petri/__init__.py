@@ -1,5 +1,6 @@
 """Coloured Petri nets with time and hierarchy: build, run, observe, draw and export them."""
 
+from rockdove.capacity.interval import Interval, interval
 from rockdove.capacity.petri.colour import (
     BOOL,
     INT,
@@ -29,7 +30,7 @@ from rockdove.capacity.petri.net import HIGH, LOW, NORMAL, Net, Place, Substitut
 from rockdove.capacity.petri.replication import Replications, replicate
 from rockdove.capacity.petri.simulator import Binding, Simulator, Token
 from rockdove.capacity.petri.space import Space, explore
-from rockdove.capacity.petri.statistic import Interval, Sample, batch_means, interval
+from rockdove.capacity.petri.statistic import Sample, batch_means
 
 __all__ = [
     "BOOL",

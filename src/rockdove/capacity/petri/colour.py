@@ -8,6 +8,7 @@ changed.
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -243,7 +244,7 @@ class Timed(Colour):
         return self.of.show(value)
 
     def definition(self) -> str:
-        return self.of.definition() if self.of.name == self.name else self.of.name
+        return self.of.definition() if isinstance(self.of, _Plain) or self.of.name == self.name else self.of.name
 
 
 def timed(colour: Colour, name: str = "") -> Timed:
@@ -262,6 +263,16 @@ def closure(colour: Colour) -> list[Colour]:
     for part in colour.parts:
         found += [each for each in closure(part) if each not in found]
     return [*found, colour]
+
+
+def declared(colours: Iterable[Colour]) -> list[Colour]:
+    """All that are needed to declare colour sets, each after those that it is made of; one for each name."""
+    found: dict[str, Colour] = {}
+    for colour in colours:
+        for each in closure(colour):
+            if each.is_timed or each.name not in found:
+                found[each.name] = each
+    return list(found.values())
 
 
 UNIT = _Plain("UNIT", tuple, "unit")

@@ -96,7 +96,7 @@ def _place(net: Net, place: Place, tokens: Sequence[Token]) -> str:
     tags += ["port"] if place.is_port else []
     if tags:
         lines.append(f'<font color="#0550ae" point-size="9">{escape(", ".join(tags))}</font>')
-    tooltip = f"{place.name}: {place.colour.declaration()} " + ("\\n".join(shown) if shown else "no tokens")
+    tooltip = f"{place.name}: {place.colour.declaration()} " + ("\n".join(shown) or "no tokens")
     return f"{_node('p', place.name)} [shape=ellipse, label=<{'<br/>'.join(lines)}>, tooltip={_quoted(tooltip)}];"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rockdove.capacity.petri.colour import Colour, closure
+from rockdove.capacity.petri.colour import Colour, closure, declared
 from rockdove.capacity.petri.error import DuplicateName, NetError, UnknownNode, at
 from rockdove.capacity.petri.expression import expression, statements
 
@@ -165,11 +165,7 @@ class Net:
     @property
     def colours(self) -> list[Colour]:
         """All colour sets in use, each after those that it is made of."""
-        found: dict[str, Colour] = {}
-        for place in self.places.values():
-            for colour in closure(place.colour):
-                found.setdefault(colour.name, colour)
-        return list(found.values())
+        return declared(place.colour for place in self.places.values())
 
     @property
     def scope(self) -> dict[str, object]:

@@ -13,7 +13,7 @@ from random import Random
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rockdove.capacity.petri.chance import functions
-from rockdove.capacity.petri.colour import Colour, closure, plain
+from rockdove.capacity.petri.colour import declared, plain
 from rockdove.capacity.petri.flat import FlatNet, FlatPlace, flatten
 from rockdove.capacity.petri.initial import initial
 from rockdove.capacity.petri.net import NORMAL, Arc, Net, Transition
@@ -115,13 +115,8 @@ class _Exporter:
             _text(node, "hlinscription", arc.text)
 
     def _declarations(self, body: Element) -> None:
-        found: dict[str, Colour] = {}
-        for place in self._flat.places:
-            for colour in closure(place.colour):
-                if colour.is_timed or plain(colour) is colour:
-                    found[colour.name] = colour
-        node = SubElement(body, "declaration")
-        SubElement(node, "text").text = "\n".join(colour.declaration() for colour in found.values())
+        found = declared(place.colour for place in self._flat.places)
+        _text(body, "declaration", "\n".join(colour.declaration() for colour in found))
 
 
 def _is_plain(flat: FlatNet) -> bool:

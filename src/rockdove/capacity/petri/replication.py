@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rockdove.capacity.interval import Interval, interval
 from rockdove.capacity.petri.flat import flatten
 from rockdove.capacity.petri.monitor import Average, Breakpoint, Collector, Count, Monitor
 from rockdove.capacity.petri.net import Net
 from rockdove.capacity.petri.simulator import Simulator
-from rockdove.capacity.petri.statistic import Interval, interval
 
 Seed = int | np.random.SeedSequence
 
@@ -21,11 +21,10 @@ class Replications:
     """What each run found, by monitor: the mean of a `Collector` or an `Average`, the number of a `Count`."""
 
     found: dict[str, list[float]]
-    confidence: float = 0.95
 
     def interval(self, monitor: str) -> Interval:
-        """The mean over all runs, and its confidence interval."""
-        return interval(self.found[monitor], self.confidence)
+        """The mean over all runs, and its 95 % confidence interval."""
+        return interval(self.found[monitor])
 
 
 def seeds(seed: Seed, number: int) -> list[int]:
@@ -48,7 +47,6 @@ def replicate(
     warm_up: float = 0,
     replications: int = 20,
     seed: Seed = 0,
-    confidence: float = 0.95,
 ) -> Replications:
     """Run a net several times up to a time, or to a breakpoint before it; what happens in the warm-up does not count.
 
@@ -65,7 +63,7 @@ def replicate(
         for monitor in monitors:
             if not isinstance(monitor, Breakpoint):
                 found.setdefault(monitor.name, []).append(_found(run, monitor))
-    return Replications(found, confidence)
+    return Replications(found)
 
 
 def _found(run: Simulator, monitor: Collector | Average | Count) -> float:

@@ -1,4 +1,4 @@
-"""What monitors collect, and what can be said of it: means, over observations and over time, and their intervals."""
+"""What monitors collect, and what can be said of it: means, over observations and over time."""
 
 from __future__ import annotations
 
@@ -80,45 +80,6 @@ class Level:
     def restart(self, now: float) -> None:
         self._area = 0
         self._since = self._began = now
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A mean and how far the true one may be from it."""
-
-    mean: float
-    half_width: float
-    count: int
-    confidence: float = 0.95
-
-    @property
-    def low(self) -> float:
-        return self.mean - self.half_width
-
-    @property
-    def high(self) -> float:
-        return self.mean + self.half_width
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
-    def __str__(self) -> str:
-        return f"{self.mean:.4g} ± {self.half_width:.2g}"
-
-
-def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
-    """Student's interval for the mean of independent values, such as the means of replications.
-
-    With one value it is infinitely wide.
-    """
-    sample = Sample(list(values))
-    if sample.count < 2:
-        return Interval(sample.mean, math.inf, sample.count, confidence)
-    # Here, and not above: it takes a moment, and simulating does not need it.
-    from scipy.special import stdtrit
-
-    student = float(stdtrit(sample.count - 1, 0.5 + confidence / 2))
-    return Interval(sample.mean, student * sample.deviation / math.sqrt(sample.count), sample.count, confidence)
 
 
 def batch_means(values: Sequence[float], batches: int = 20) -> list[float]:

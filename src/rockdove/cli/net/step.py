@@ -88,12 +88,16 @@ class _Session:
         if word == "m":
             self._show_marking()
         elif word == "":
-            return self.take(1)
+            before = self._marking()
+            self.take(1)
+            self._show_marking(before)
         elif word.startswith("+") and word[1:].isdigit():
             return self.take(int(word[1:]))
         elif word.isdigit() and 1 <= int(word) <= len(choices):
+            before = self._marking()
             self._run.fire(choices[int(word) - 1])
             self._tell(choices[int(word) - 1])
+            self._show_marking(before)
         else:
             note(_HELP)
         return True
@@ -106,13 +110,18 @@ class _Session:
         else:
             self._output.line(f"{time:.6f}  {self._run.describe(fired)}")
 
-    def _show_marking(self) -> None:
+    def _marking(self) -> dict[str, str]:
         from rockdove.capacity.petri.dot import tokens_shown
 
-        for name, tokens in self._found.marking(self._run).items():
-            if tokens:
-                place = self._found.page.places[name]
-                note(f"  {name}: {', '.join(tokens_shown(place, tokens, self._found.whole.second))}")
+        places, second = self._found.page.places, self._found.whole.second
+        found = self._found.marking(self._run)
+        return {name: ", ".join(tokens_shown(places[name], tokens, second)) for name, tokens in found.items()}
+
+    def _show_marking(self, before: dict[str, str] | None = None) -> None:
+        """All tokens, or those of places that are not as they were before."""
+        for name, tokens in self._marking().items():
+            if tokens if before is None else tokens != before[name]:
+                note(f"  {name}: {tokens or 'empty'}")
 
 
 def _plain(value: Any) -> Any:
