@@ -76,7 +76,7 @@ needs-spark:
 
 .PHONY: needs-clients
 needs-clients:
-	@scripts/need.sh node=nodejs npm=npm nginx=nginx-light
+	@scripts/need.sh node=nodejs npm=npm nginx=nginx-light dot=graphviz
 	@$(MAKE) --silent $(NODE_MODULES)
 
 $(NODE_MODULES): $(JAVASCRIPT)/package.json $(JAVASCRIPT)/package-lock.json

@@ -27,6 +27,7 @@ COMMANDS = [
     ("backup",),
     ("check",),
     ("analyse",),
+    ("watch",),
     *[("net", name) for name in ("list", "show", "draw", "step", "export")],
     ("version",),
 ]
