@@ -8,7 +8,12 @@ class CapacityError(RockdoveError):
 
 
 class InvalidScenario(CapacityError):
-    """A value that no system has, such as a rate of zero."""
+    """A value that no system has, such as a rate of zero; `name` is that of the field, if it is one."""
+
+    def __init__(self, text: str, name: str | None = None) -> None:
+        self.text = text
+        self.name = name
+        super().__init__(text if name is None else f"{name} {text}")
 
 
 def require_positive(**values: float) -> None:
@@ -16,28 +21,28 @@ def require_positive(**values: float) -> None:
     for name, value in values.items():
         # Written so that NaN fails.
         if not 0 < value < float("inf"):
-            raise InvalidScenario(f"{name} must be a number over 0, not {value}")
+            raise InvalidScenario(f"must be a number over 0, not {value:g}", name)
 
 
 def require_not_negative(**values: float) -> None:
     """Raises `InvalidScenario`."""
     for name, value in values.items():
         if not 0 <= value < float("inf"):
-            raise InvalidScenario(f"{name} must be a number of 0 or more, not {value}")
+            raise InvalidScenario(f"must be a number of 0 or more, not {value:g}", name)
 
 
 def require_threads(**values: int) -> None:
     """Raises `InvalidScenario`."""
     for name, value in values.items():
         if value < 1:
-            raise InvalidScenario(f"{name} must be 1 or more, not {value}")
+            raise InvalidScenario(f"must be 1 or more, not {value}", name)
 
 
 def require_probability(**values: float) -> None:
     """Of what happens at last. Raises `InvalidScenario`."""
     for name, value in values.items():
         if not 0 < value <= 1:
-            raise InvalidScenario(f"{name} must be over 0 and at most 1, not {value}")
+            raise InvalidScenario(f"must be over 0 and at most 1, not {value:g}", name)
 
 
 class Unstable(CapacityError):

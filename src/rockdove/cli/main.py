@@ -32,6 +32,7 @@ class _Root(LazyGroup):
         "analyse": "rockdove.cli.analyse:analyse",
         "watch": "rockdove.cli.watch:watch",
         "net": "rockdove.cli.net:app",
+        "plan": "rockdove.cli.plan:plan",
         "version": "rockdove.cli.version:version",
     }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaincc, gammaln, logsumexp
 
 from rockdove.capacity.error import InvalidScenario, Unstable, require_positive, require_threads
 
@@ -43,13 +43,12 @@ class MMn:
     def delay_probability(self) -> float:
         """That an arrival finds all threads busy (Erlang's C).
 
-        By the recursion of Erlang's B, whose terms are all between 0 and 1: powers and factorials, as in the paper's
-        equation 5, overflow from about 150 threads on.
+        By Erlang's B, which is a Poisson probability divided by the sum of those up to it, and by logarithms: powers
+        and factorials, as in the paper's equation 5, overflow from about 150 threads on.
         """
-        blocked = 1.0
-        for k in range(1, self.threads + 1):
-            blocked = self.offered * blocked / (k + self.offered * blocked)
-        return blocked / (1 - self.utilisation * (1 - blocked))
+        log_full = self.threads * math.log(self.offered) - self.offered - gammaln(self.threads + 1)
+        blocked = math.exp(log_full) / gammaincc(self.threads + 1, self.offered)
+        return float(blocked / (1 - self.utilisation * (1 - blocked)))
 
     @property
     def spare(self) -> float:

@@ -5,9 +5,10 @@ from html import escape
 from importlib.resources import files
 from typing import Any, Final
 
+from rockdove.picture.plot import Line, chart, heat
+from rockdove.picture.style import style as colours
+from rockdove.picture.word import NOTHING, milliseconds, percent, short
 from rockdove.spark.analysis import Analysis
-from rockdove.spark.report.plot import Line, chart, heat
-from rockdove.spark.report.word import NOTHING, milliseconds, percent, short
 
 # Rows of the table of queues; all of them are in the Parquet table.
 _ROWS: Final = 50
@@ -21,7 +22,7 @@ def page(found: Analysis) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Rockdove: what the traces tell</title><style>{style}</style></head>"
+        f"<title>Rockdove: what the traces tell</title><style>{colours()}{style}</style></head>"
         f"<body><main>{''.join(parts)}</main></body></html>\n"
     )
 

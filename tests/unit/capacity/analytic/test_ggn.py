@@ -5,6 +5,8 @@ import pytest
 from rockdove.capacity.analytic.ggn import GGn
 from rockdove.capacity.analytic.mmn import MMn
 from rockdove.capacity.error import InvalidScenario
+from rockdove.capacity.vma.compiled import simulate
+from rockdove.capacity.vma.scenario import Scenario
 
 
 @pytest.mark.parametrize("threads", [1, 4, 200])
@@ -31,6 +33,24 @@ def test_one_thread_with_poisson_arrivals_is_pollaczek_and_khinchins(scv: float)
 def test_constant_service_times(threads: int, busy: float, exact: float) -> None:
     station = GGn(threads * busy, 1, threads, service_scv=0)
     assert station.mean_wait_s == pytest.approx(exact, rel=0.01)
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+@pytest.mark.parametrize("scv", [0.25, 2, 4])
+def test_beside_the_simulator(threads: int, scv: float) -> None:
+    station = GGn(0.7 * threads, 1, threads, service_scv=scv)
+    # The broker takes no time, so that all that wait do so for a sender.
+    given = Scenario(
+        arrival=0.7 * threads,
+        sender_rate=1,
+        broker_rate=1e9,
+        n1=threads,
+        n2=1,
+        sender_scv=scv,
+        duration_s=800_000 / threads,
+        warm_up_s=1000,
+    )
+    assert simulate(given, 1).waiting == pytest.approx(station.mean_waiting, rel=0.04)
 
 
 def test_constant_times_alone_do_not_wait() -> None:

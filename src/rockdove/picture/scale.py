@@ -57,6 +57,16 @@ def _step(about: float) -> float:
     return next(power * digit for digit in (1, 2, 2.5, 5, 10) if power * digit >= about * 0.999)
 
 
+def numbers(low: float, high: float) -> list[tuple[float, str]]:
+    """Marks of an axis of numbers with their words."""
+    return [(mark, f"{mark:,.6g}") for mark in Scale(low, high).marks()]
+
+
+def counts(low: float, high: float) -> list[tuple[float, str]]:
+    """Marks of an axis of whole numbers with their words."""
+    return [(mark, f"{mark:,.0f}") for mark in Scale(low, high).marks() if mark == round(mark)]
+
+
 def clock(first_s: float, last_s: float) -> list[tuple[float, str]]:
     """Marks of a time axis with their words, in UTC."""
     length = max(last_s - first_s, 1e-6)

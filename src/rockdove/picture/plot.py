@@ -1,10 +1,10 @@
-"""Pictures as SVG: lines over time, and a map of queues over time."""
+"""Pictures as SVG: lines over time or over anything else, and a map of queues over time."""
 
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any, Final, NamedTuple
 
-from rockdove.spark.report.scale import Scale, clock, linear, powers
+from rockdove.picture.scale import Scale, clock, linear, powers
 
 WIDTH, HEIGHT = 560, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 14, 28
@@ -23,16 +23,35 @@ class Line(NamedTuple):
     filled: bool = False
 
 
-def chart(times: Sequence[float], lines: Sequence[Line], word: Word, log: bool = False, least: float = 1) -> str:
-    """Lines over time (seconds since 1970); the words of a mark come from `word`."""
+class Point(NamedTuple):
+    """A place on the picture that has a name, above it or below it."""
+
+    across: float
+    up: float
+    text: str
+    colour: int
+    below: bool = False
+
+
+def chart(
+    times: Sequence[float],
+    lines: Sequence[Line],
+    word: Word,
+    log: bool = False,
+    least: float = 1,
+    marks: Callable[[float, float], Sequence[tuple[float, str]]] = clock,
+    points: Sequence[Point] = (),
+) -> str:
+    """Lines over time (seconds since 1970), or over what `marks` are of; the words of a mark come from `word`."""
     times, lines = thin(times, lines)
     known = [value for line in lines for value in line.values if value is not None]
     if not known:
         return '<p class="none">nothing to draw</p>'
     across = Scale(times[0], times[-1] if times[-1] > times[0] else times[0] + 1)
     up = powers(known) if log else linear(known, least)
-    parts = [_marks(up, word), _clock(across)]
+    parts = [_marks(up, word), _across(across, marks)]
     parts += [_draw(line, times, across, up) for line in lines]
+    parts += [_point(point, across, up) for point in points]
     parts.append(_hints(times, lines, across, word))
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img">{"".join(parts)}</svg>'
 
@@ -70,9 +89,15 @@ def _marks(up: Scale, word: Word) -> str:
     return "".join(parts)
 
 
-def _clock(across: Scale, bottom: float = HEIGHT - _BOTTOM, left: float = _LEFT, right: float = WIDTH - _RIGHT) -> str:
+def _across(
+    across: Scale,
+    marks: Callable[[float, float], Sequence[tuple[float, str]]] = clock,
+    bottom: float = HEIGHT - _BOTTOM,
+    left: float = _LEFT,
+    right: float = WIDTH - _RIGHT,
+) -> str:
     parts = []
-    for moment, text in clock(across.low, across.high):
+    for moment, text in marks(across.low, across.high):
         x = left + across.place(moment) * (right - left)
         parts.append(f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{bottom:.1f}" y2="{bottom + 4:.1f}"/>')
         anchor = "end" if x > right - 20 else "middle"
@@ -100,6 +125,15 @@ def _run(run: list[tuple[float, float]], line: Line) -> str:
         return drawn
     floor = HEIGHT - _BOTTOM
     return f'<path class="c{line.colour} area" d="{path}L{run[-1][0]:.1f},{floor}L{run[0][0]:.1f},{floor}Z"/>{drawn}'
+
+
+def _point(point: Point, across: Scale, up: Scale) -> str:
+    x, y = _x(across, point.across), _y(up, point.up)
+    # Beside the point, on the side where there is room.
+    beside, anchor = (x + 9, "start") if x < WIDTH * 0.62 else (x - 9, "end")
+    level = y + 19 if point.below else y - 9
+    text = f'<text class="name" x="{beside:.1f}" y="{level:.1f}" text-anchor="{anchor}">{escape(point.text)}</text>'
+    return f'<circle class="c{point.colour} dot" cx="{x:.1f}" cy="{y:.1f}" r="5"/>{text}'
 
 
 def _hints(times: Sequence[float], lines: Sequence[Line], across: Scale, word: Word) -> str:
@@ -136,5 +170,5 @@ def heat(names: Sequence[str], times: Sequence[float], rows: Sequence[Sequence[f
             parts.append(f'<rect class="heat" {box} opacity="{shade:.2f}">{said}</rect>')
     bottom = len(names) * (tall + 2)
     across = Scale(times[0], times[-1] if times[-1] > times[0] else times[0] + 1)
-    parts.append(_clock(across, bottom, left, wide))
+    parts.append(_across(across, clock, bottom, left, wide))
     return f'<svg viewBox="0 0 {wide} {bottom + 26}" role="img">{"".join(parts)}</svg>'

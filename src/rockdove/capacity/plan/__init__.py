@@ -1,0 +1,1 @@
+"""How many threads it takes: the cheapest senders and brokers that deliver in time."""

@@ -1,0 +1,1 @@
+"""Pictures as SVG text, for reports and plans: no package, no script, light and dark."""
