@@ -4,7 +4,7 @@ import math
 from bisect import bisect_left
 from collections import defaultdict
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 Event = dict[str, Any]
 ASKED = ("send", "receive", "delete", "change_visibility")
@@ -84,16 +84,25 @@ class _Tally:
         self._asks: set[Any] = set()
         self._moved: list[Event] = []
         self._work: list[tuple[datetime, datetime]] = []
-        self._order: list[tuple[datetime, str, datetime]] = []
         good = [event for event in events if 200 <= (event["status"] or 0) < 300]
         self._purge = max((e["event_time"] for e in good if e["op"] == "purge"), default=None)
         by_message: dict[str, list[Event]] = defaultdict(list)
         for event in good:
             if event["message_id"] is not None:
                 by_message[event["message_id"]].append(event)
+        copies: dict[Any, list[_Fate]] = defaultdict(list)
         for name, found in by_message.items():
             known = [e for e in events if e["message_id"] == name and e["enqueued_at"] is not None]
-            self._message(name, found, known)
+            numbers = [(e["sender"], e["seq"]) for e in events if e["message_id"] == name and e["sender"] is not None]
+            # What was sent again under the same number is one message.
+            copies[numbers[0] if numbers else name].append(self._message(name, found, known))
+        order = []
+        for fates in copies.values():
+            self.sent += any(fate.sent for fate in fates)
+            self.received += any(fate.received for fate in fates)
+            self.lost += any(fate.lost for fate in fates) and not any(fate.safe for fate in fates)
+            self.damaged += any(fate.damaged for fate in fates) and not any(fate.whole for fate in fates)
+            order += sorted((fate.order for fate in fates if fate.order), key=lambda place: (place[2], place))[:1]
         misses = [event for event in good if event["op"] == "miss"]
         client = any(e["side"] == "client" and e["op"] in ("receive", "miss") for e in events)
         self.misses = sum(event["side"] == ("client" if client else "server") for event in misses)
@@ -103,10 +112,10 @@ class _Tally:
         self.drained = empty is not None and (last is None or empty >= last)
         self.busy_s = _joined(self._work)
         # Received at the same moment: taken as in order.
-        places = sorted(self._order)
+        places = sorted(order)
         self.ranks = sorted(range(len(places)), key=lambda rank: (places[rank][2], rank))
 
-    def _message(self, name: str, events: list[Event], known: list[Event]) -> None:
+    def _message(self, name: str, events: list[Event], known: list[Event]) -> "_Fate":
         counted = []
         for op in {event["op"] for event in events}:
             of_op = [event for event in events if event["op"] == op]
@@ -118,18 +127,29 @@ class _Tally:
         self.responses += [e["latency_us"] for e in counted if e["op"] in ASKED and e["latency_us"] is not None]
         self._asks |= {(e["node"], e["receiver"], e["latency_us"], time(e)) for e in found["receive"]}
         self.receives += len(found["receive"])
-        for op, count in (("send", "sent"), ("receive", "received"), ("delete", "deleted")):
-            setattr(self, count, getattr(self, count) + bool(found[op]))
+        self.deleted += bool(found["delete"])
         left = sorted(found["expire"] + found["dead_letter"] + found["redrive"], key=lambda e: counted.index(e))
         if left:
             self.expired += left[0]["op"] == "expire"
             self.dead_lettered += left[0]["op"] == "dead_letter"
         enqueued = [e for e in known if e["side"] == "server"] or known
-        self._settle(found, bool(left), enqueued)
-        if found["receive"] and enqueued:
-            self._order.append((enqueued[0]["enqueued_at"], name, time(found["receive"][0])))
+        self._settle(found)
+        received = found["receive"]
+        entered = time(found["send"][0]) if found["send"] else enqueued[0]["enqueued_at"] if enqueued else None
+        purged = self._purge is not None and entered is not None and self._purge >= entered
+        safe = bool(received or left or found["delete"] or purged)
+        whole = any(event["checksum_ok"] is not False for event in received)
+        return _Fate(
+            sent=bool(found["send"]),
+            received=bool(received),
+            lost=bool(found["send"]) and not safe,
+            damaged=bool(found["send"] and received) and not whole,
+            whole=whole,
+            safe=safe,
+            order=(enqueued[0]["enqueued_at"], name, time(received[0])) if received and enqueued else None,
+        )
 
-    def _settle(self, found: dict[str, list[Event]], left: bool, enqueued: list[Event]) -> None:
+    def _settle(self, found: dict[str, list[Event]]) -> None:
         if found["receive"]:
             first = found["receive"][0]
             born = first["sent_at"] or first["enqueued_at"]
@@ -141,11 +161,18 @@ class _Tally:
             end = time(found["delete"][0])
             held = [time(e) for e in found["receive"] if time(e) <= end]
             self._work += [(held[-1], end)] if held else []
-        if not found["send"]:
-            return
-        gone = left or found["delete"] or (self._purge is not None and self._purge >= time(found["send"][0]))
-        self.lost += not gone and not found["receive"]
-        self.damaged += bool(found["receive"]) and all(e["checksum_ok"] is False for e in found["receive"])
+
+
+class _Fate(NamedTuple):
+    """What became of one message, and its place in the order: when and under which id it was sent, when received."""
+
+    sent: bool
+    received: bool
+    lost: bool
+    damaged: bool
+    whole: bool
+    safe: bool
+    order: tuple[datetime, str, datetime] | None
 
 
 ORDER = ("send", "receive", "miss", "delete", "change_visibility", "expire", "dead_letter", "redrive", "purge")

@@ -3,15 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numpy as np
+import pyarrow.compute as pc
 
 from rockdove.core.errors import RockdoveError
-from rockdove.spark import event, share
+from rockdove.spark import event
 from rockdove.spark.figure import figures
 from rockdove.spark.file import NoTrace, Problem, look, unread
 from rockdove.spark.measure import EVERY, SCHEMA, measurer
-from rockdove.spark.queue import LEVELS, MOMENTS, PERCENTILES, SUMS, WHOLE
+from rockdove.spark.queue import MOMENTS, WHOLE
 from rockdove.spark.summary import summary
+from rockdove.spark.total import sums
 from rockdove.spark.window import Windows, cut
 
 if TYPE_CHECKING:
@@ -94,10 +95,14 @@ def _write(
 
     length, width = f.lit(max(found.last - found.first, 0)), f.lit(windows.width)
     start = f.timestamp_micros(f.lit(windows.begin) + f.col("window") * width).alias("window_start")
-    by_queue = measured.where(f.col("number") != EVERY).join(f.broadcast(places), "number")
-    queues = by_queue.where(f.col("window") == WHOLE).select(*_NAMES, *figures(length, f.lit(1)), *_queue_columns())
-    queue_windows = by_queue.where(f.col("window") != WHOLE).select(*_NAMES, start, *figures(width, f.lit(1)))
-    overall = _overall(spark, measured)
+    # This runs the large job; all later ones read what it leaves in memory.
+    small = measured.where((f.col("number") == EVERY) | (f.col("window") == WHOLE)).toArrow()
+    of_queues = small.filter(pc.not_equal(small["number"], EVERY)).drop_columns(["kind", "bucket", "times"])
+    whole_queues = spark.createDataFrame(of_queues).join(f.broadcast(places), "number")
+    queues = whole_queues.select(*_NAMES, *figures(length, f.lit(1)), *_queue_columns())
+    by_window = measured.where((f.col("number") != EVERY) & (f.col("window") != WHOLE))
+    queue_windows = by_window.join(f.broadcast(places), "number").select(*_NAMES, start, *figures(width, f.lit(1)))
+    overall = spark.createDataFrame(sums(small.filter(pc.equal(small["number"], EVERY))))
     nameless = [f.lit(None).cast("string").alias(name) for name in _NAMES]
     number = f.lit(len(found.places))
     all_windows = overall.where(f.col("window") != WHOLE).select(*nameless, start, *figures(width, number))
@@ -143,32 +148,6 @@ def _queue_columns() -> list[Any]:
         *moments,
         (f.col("drained") == 1).alias("drained"),
     ]
-
-
-def _overall(spark: "SparkSession", measured: "DataFrame") -> "DataFrame":
-    """The sums over all queues, for the whole time and for each window."""
-    from pyspark.sql import functions as f
-
-    counts = measured.where(f.col("number") != EVERY).groupBy("window")
-    summed = counts.agg(*(f.sum(name).alias(name) for name in (*SUMS, *LEVELS)))
-    buckets = measured.where(f.col("number") == EVERY).select("window", "kind", "bucket", "times")
-    return summed.join(f.broadcast(_percentiles(spark, buckets)), "window", "left")
-
-
-def _percentiles(spark: "SparkSession", buckets: "DataFrame") -> "DataFrame":
-    """Of all queues together: the buckets of the tasks are few, and are added up here."""
-    gathered: dict[tuple[int, str], list[tuple[Any, Any]]] = {}
-    for row in buckets.collect():
-        gathered.setdefault((row["window"], row["kind"]), []).append((row["bucket"], row["times"]))
-    found: dict[int, dict[str, int | None]] = {}
-    for (window, kind), parts in gathered.items():
-        values = np.concatenate([np.array(part[0], np.int64) for part in parts])
-        times = np.concatenate([np.array(part[1], np.int64) for part in parts])
-        for at in share.SHARES:
-            name = f"{kind}_p{round(at * 100)}_us"
-            found.setdefault(window, dict.fromkeys(PERCENTILES))[name] = share.percentile(values, times, at)
-    rows = [(window, *values.values()) for window, values in found.items()]
-    return spark.createDataFrame(rows, "window long, " + ", ".join(f"{name} long" for name in PERCENTILES))
 
 
 def _parquet(table: "DataFrame", order: list[str], path: str) -> None:

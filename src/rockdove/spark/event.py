@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
+
 from rockdove.spark.row import BROKEN, BY_CLIENT, COLUMNS, HASH_BITS, HASH_MASK, MISSING, SUCCESS
 from rockdove.trace.schema import CLIENT, OPS, schema
 
@@ -92,7 +94,11 @@ def share_out(sizes: Sequence[int], parts: int) -> list[int]:
 
 
 def places(spark: "SparkSession", found: Survey) -> "DataFrame":
-    return spark.createDataFrame(found.places, "number long, name string, account string, queue string, part int")
+    kinds = [pa.int64(), pa.string(), pa.string(), pa.string(), pa.int32()]
+    columns = zip(*found.places, strict=True)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    # From Arrow, because Spark would start Python processes to read a list of Python's.
+    return spark.createDataFrame(pa.Table.from_arrays(arrays, list(Place._fields)))
 
 
 def by_queue(events: "DataFrame", places: "DataFrame", parts: int) -> "DataFrame":
@@ -124,8 +130,7 @@ def _numbers() -> "list[Column]":
     known_sender = f.col("sender").isNotNull() & f.col("seq").isNotNull()
     numbers = {
         "key": key,
-        "kind": f.array_position(f.array(*map(f.lit, OPS)), op)
-        - 1
+        "kind": _place(op)
         + f.when(f.col("side") == CLIENT, BY_CLIENT).otherwise(0)
         + f.when(f.col("status").between(200, 299), SUCCESS).otherwise(0)
         + f.when(~f.col("checksum_ok"), BROKEN).otherwise(0),
@@ -138,6 +143,16 @@ def _numbers() -> "list[Column]":
         "seq": f.coalesce("seq", f.lit(0)),
     }
     return [column.cast("long").alias(name) for name, column in numbers.items()]
+
+
+def _place(op: "Column") -> "Column":
+    """The place in OPS: comparisons one by one, which Spark compiles to less than `array_position`."""
+    from pyspark.sql import functions as f
+
+    place = f.when(op == OPS[0], 0)
+    for number, name in enumerate(OPS[1:], 1):
+        place = place.when(op == name, number)
+    return place
 
 
 def _known(column: "Column") -> "Column":

@@ -4,12 +4,13 @@ Both sides may have recorded the same operation: a message's sends, receives, de
 the client's events if there are any, else by the server's.
 """
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rockdove.capacity.compiled import compiled
+from rockdove.spark import copy
 from rockdove.spark.order import Ints
 from rockdove.spark.row import (
     BROKEN,
@@ -37,15 +38,18 @@ ENTERED, STARTED, LEFT = range(14, 17)
 COUNTS: Final = 17
 
 # Where `Book.facts` has how many entries of its lists are in use, and moments of the queue.
-MESSAGES, RESPONSES, DELIVERIES, REQUESTS, SPELLS = range(5)
-LAST_SEND, LAST_RECEIVE, LAST_MISS, LAST_PURGE, CLIENT_ASKED, EVENTS, FIRST, LAST = range(5, 13)
-FACTS: Final = 13
+MESSAGES, RESPONSES, DELIVERIES, REQUESTS, SPELLS, NUMBERED = range(6)
+LAST_SEND, LAST_RECEIVE, LAST_MISS, LAST_PURGE, CLIENT_ASKED, EVENTS, FIRST, LAST = range(6, 14)
+FACTS: Final = 14
 
 # A latency and its window share 64 bits, so that one sort serves both.
 LATENCY_BITS: Final = 43
 LONGEST_US: Final = (1 << LATENCY_BITS) - 1
 # Runs of events longer than this are sorted by time before they are sorted by id.
 LONG_RUN: Final = 32
+
+Offsets: TypeAlias = NDArray[np.int32]
+Bytes: TypeAlias = NDArray[np.uint8]
 
 
 class Book(NamedTuple):
@@ -71,114 +75,128 @@ class Book(NamedTuple):
     # From a message's last receive to its deletion.
     work_begin: Ints
     work_end: Ints
+    # The columns of `copy.Numbered`, for each message whose sender is known.
+    who: Ints
+    which: Ints
+    went: Ints
+    came: Ints
+    fate: Ints
+
+
+# Functions take the arrays that they use, not `Rows` and `Book`: to hand over thirty arrays costs more than the work of
+# an event.
 
 
 @compiled
 def fold(rows: Rows, begin: int, end: int, book: Book) -> None:
     """Count the events of one queue from row `begin` up to `end`. All events of a message must be among them."""
+    key, kind, time, counts, facts = rows.key, rows.kind, rows.time, book.counts, book.facts
+    order = np.empty(LONG_RUN, np.int64)
     row = begin
     while row < end:
-        _note_event(rows, row, book)
-        if rows.key[row] & HASH_MASK == 0:
-            _count_lone(rows, row, book)
-            row += 1
-            continue
         stop = row + 1
-        while stop < end and rows.key[stop] == rows.key[row]:
-            _note_event(rows, stop, book)
+        _note_event(kind[row], time[row], book.begin, book.width, counts, facts)
+        if key[row] & HASH_MASK == 0:
+            _count_lone(kind[row], time[row], book.begin, book.width, counts, facts)
+            row = stop
+            continue
+        while stop < end and key[stop] == key[row]:
+            _note_event(kind[stop], time[stop], book.begin, book.width, counts, facts)
             stop += 1
-        order = _ordered(rows, row, stop)
-        first = 0
-        while first < len(order):
+        if stop - row > len(order):
+            order = np.empty(2 * (stop - row), np.int64)
+        _sort(kind, time, rows.offsets, rows.data, row, stop, order)
+        first, number = 0, stop - row
+        while first < number:
             last = first + 1
-            while last < len(order) and _compare(rows, order[first], order[last]) == 0:
+            while last < number and _compare(rows.offsets, rows.data, order[first], order[last]) == 0:
                 last += 1
-            _count_message(rows, order[first:last], book)
+            _count_message(rows, order, first, last, book)
             first = last
         row = stop
 
 
 @compiled
-def _note_event(rows: Rows, row: int, book: Book) -> None:
-    facts, kind, time = book.facts, rows.kind[row], rows.time[row]
+def _note_event(kind: int, time: int, begin: int, width: int, counts: Ints, facts: Ints) -> None:
     facts[EVENTS] += 1
     facts[FIRST] = min(facts[FIRST], time)
     facts[LAST] = max(facts[LAST], time)
     if not kind & SUCCESS:
         side = FAILED_BY_CLIENT if kind & BY_CLIENT else FAILED
-        book.counts[side, _window(book, time)] += 1
+        counts[side, _window(begin, width, counts, time)] += 1
     if kind & BY_CLIENT and (kind & OP_MASK == RECEIVE or kind & OP_MASK == MISS):
         facts[CLIENT_ASKED] = 1
 
 
 @compiled
-def _window(book: Book, time: int) -> int:
-    last: int = book.counts.shape[1] - 1
-    return max(0, min((time - book.begin) // book.width, last))
+def _window(begin: int, width: int, counts: Ints, time: int) -> int:
+    last: int = counts.shape[1] - 1
+    return max(0, min((time - begin) // width, last))
 
 
 @compiled
-def _count_lone(rows: Rows, row: int, book: Book) -> None:
+def _count_lone(kind: int, time: int, begin: int, width: int, counts: Ints, facts: Ints) -> None:
     """An event of no message."""
-    kind, time, facts = rows.kind[row], rows.time[row], book.facts
     if not kind & SUCCESS:
         return
     op = kind & OP_MASK
     if op == MISS:
         side = MISSES_BY_CLIENT if kind & BY_CLIENT else MISSES
-        book.counts[side, _window(book, time)] += 1
+        counts[side, _window(begin, width, counts, time)] += 1
         facts[LAST_MISS] = max(facts[LAST_MISS], time)
     elif op == PURGE:
         facts[LAST_PURGE] = max(facts[LAST_PURGE], time)
 
 
 @compiled
-def _ordered(rows: Rows, begin: int, end: int) -> Ints:
+def _sort(kind: Ints, time: Ints, offsets: Offsets, data: Bytes, begin: int, end: int, order: Ints) -> None:
     """The rows of a run by message, then by time. Nearly always they are of one message: hashes hardly ever meet."""
-    order = np.arange(begin, end)
     if end - begin > LONG_RUN:
-        order = order[np.argsort(rows.time[begin:end], kind="mergesort")]
-    for index in range(1, len(order)):
+        order[: end - begin] = begin + np.argsort(time[begin:end], kind="mergesort")
+    else:
+        for index in range(end - begin):
+            order[index] = begin + index
+    for index in range(1, end - begin):
         row, place = order[index], index
-        while place > 0 and _is_later(rows, order[place - 1], row):
+        while place > 0 and _is_later(kind, time, offsets, data, order[place - 1], row):
             order[place] = order[place - 1]
             place -= 1
         order[place] = row
-    return order
 
 
 @compiled
-def _is_later(rows: Rows, one: int, other: int) -> bool:
-    compared = _compare(rows, one, other)
+def _is_later(kind: Ints, time: Ints, offsets: Offsets, data: Bytes, one: int, other: int) -> bool:
+    compared = _compare(offsets, data, one, other)
     if compared != 0:
         return compared > 0
-    if rows.time[one] != rows.time[other]:
-        return bool(rows.time[one] > rows.time[other])
-    return bool(rows.kind[one] & OP_MASK > rows.kind[other] & OP_MASK)
+    if time[one] != time[other]:
+        return bool(time[one] > time[other])
+    return bool(kind[one] & OP_MASK > kind[other] & OP_MASK)
 
 
 @compiled
-def _compare(rows: Rows, one: int, other: int) -> int:
+def _compare(offsets: Offsets, data: Bytes, one: int, other: int) -> int:
     """The ids of two rows, byte by byte."""
-    a, b = rows.offsets[one], rows.offsets[other]
-    a_end, b_end = rows.offsets[one + 1], rows.offsets[other + 1]
+    a, b = offsets[one], offsets[other]
+    a_end, b_end = offsets[one + 1], offsets[other + 1]
     while a < a_end and b < b_end:
-        if rows.data[a] != rows.data[b]:
+        if data[a] != data[b]:
             # A byte has no sign, and a difference of two would have none either.
-            return -1 if rows.data[a] < rows.data[b] else 1
+            return -1 if data[a] < data[b] else 1
         a += 1
         b += 1
     return int((a_end - a) - (b_end - b))
 
 
 @compiled
-def _count_message(rows: Rows, order: Ints, book: Book) -> None:
-    """All events of one message, by time."""
+def _count_message(rows: Rows, order: Ints, first: int, last: int, book: Book) -> None:
+    """All events of one message, by time: the rows in `order` from `first` up to `last`."""
     counts, facts = book.counts, book.facts
     by_client = 0
     enqueued, enqueued_by_client = MISSING, MISSING
     sender, seq = 0, 0
-    for row in order:
+    for index in range(first, last):
+        row = order[index]
         kind = rows.kind[row]
         if kind & BY_CLIENT and kind & SUCCESS:
             by_client |= 1 << (kind & OP_MASK)
@@ -196,12 +214,13 @@ def _count_message(rows: Rows, order: Ints, book: Book) -> None:
     sent, received, deleted, gone, held = MISSING, MISSING, MISSING, MISSING, MISSING
     born = MISSING
     intact = False
-    for row in order:
+    for index in range(first, last):
+        row = order[index]
         kind, time = rows.kind[row], rows.time[row]
         op = kind & OP_MASK
         if not kind & SUCCESS or (by_client >> op & 1 and not kind & BY_CLIENT):
             continue
-        window = _window(book, time)
+        window = _window(book.begin, book.width, counts, time)
         if op in (SEND, RECEIVE, DELETE, CHANGE) and rows.latency[row] >= 0:
             book.responses[facts[RESPONSES]] = window << LATENCY_BITS | min(rows.latency[row], LONGEST_US)
             facts[RESPONSES] += 1
@@ -243,41 +262,53 @@ def _count_message(rows: Rows, order: Ints, book: Book) -> None:
     entered = sent if sent != MISSING else enqueued
     if gone == MISSING and entered != MISSING and facts[LAST_PURGE] >= max(entered, received):
         gone = facts[LAST_PURGE]
-        counts[PURGED, _window(book, gone)] += 1
-    if sent != MISSING and received == MISSING and gone == MISSING:
-        counts[LOST, _window(book, sent)] += 1
-    if sent != MISSING and received != MISSING and not intact:
-        counts[DAMAGED, _window(book, sent)] += 1
-    _count_stay(book, entered, received, gone)
+        counts[PURGED, _window(book.begin, book.width, counts, gone)] += 1
+    lost = sent != MISSING and received == MISSING and gone == MISSING
+    damaged = sent != MISSING and received != MISSING and not intact
+    if lost:
+        counts[LOST, _window(book.begin, book.width, counts, sent)] += 1
+    if damaged:
+        counts[DAMAGED, _window(book.begin, book.width, counts, sent)] += 1
+    if sender != 0:
+        place = facts[NUMBERED]
+        facts[NUMBERED] += 1
+        book.who[place], book.which[place], book.went[place], book.came[place] = sender, seq, sent, received
+        book.fate[place] = (
+            (copy.LOST if lost else 0)
+            | (copy.DAMAGED if damaged else 0)
+            | (copy.WHOLE if intact else 0)
+            | (copy.SAFE if received != MISSING or gone != MISSING else 0)
+        )
+    _count_stay(book.begin, book.width, counts, entered, received, gone)
     if received != MISSING and enqueued != MISSING:
         place = facts[MESSAGES]
         facts[MESSAGES] += 1
         book.sent[place], book.received[place] = enqueued, received
         book.sender[place], book.seq[place] = sender, seq
-        book.high[place], book.low[place] = _number(rows, order[0])
+        book.high[place], book.low[place] = _number(rows.offsets, rows.data, order[first])
 
 
 @compiled
-def _count_stay(book: Book, entered: int, received: int, gone: int) -> None:
+def _count_stay(begin: int, width: int, counts: Ints, entered: int, received: int, gone: int) -> None:
     """When the message came, when it no longer waited for its first receive, and when it was gone."""
     if entered == MISSING:
         return
-    book.counts[ENTERED, _window(book, entered)] += 1
+    counts[ENTERED, _window(begin, width, counts, entered)] += 1
     if received != MISSING or gone != MISSING:
         start = received if gone == MISSING else gone if received == MISSING else min(received, gone)
-        book.counts[STARTED, _window(book, max(start, entered))] += 1
+        counts[STARTED, _window(begin, width, counts, max(start, entered))] += 1
     if gone != MISSING:
-        book.counts[LEFT, _window(book, max(gone, entered))] += 1
+        counts[LEFT, _window(begin, width, counts, max(gone, entered))] += 1
 
 
 @compiled
-def _number(rows: Rows, row: int) -> tuple[int, int]:
+def _number(offsets: Offsets, data: Bytes, row: int) -> tuple[int, int]:
     """An id as 128 bits in the same order: all of a UUID, the first 16 bytes of others."""
-    begin, end = rows.offsets[row], rows.offsets[row + 1]
+    begin, end = offsets[row], offsets[row + 1]
     high, low, digits = np.uint64(0), np.uint64(0), 0
     if end - begin == 36:
         for index in range(begin, end):
-            digit = _digit(rows.data[index])
+            digit = _digit(data[index])
             if digit < 0:
                 continue
             if digits < 16:
@@ -289,7 +320,7 @@ def _number(rows: Rows, row: int) -> tuple[int, int]:
             return np.int64(high), np.int64(low)  # type: ignore[return-value]
         high, low = np.uint64(0), np.uint64(0)
     for index in range(16):
-        byte = np.uint64(rows.data[begin + index]) if begin + index < end else np.uint64(0)
+        byte = np.uint64(data[begin + index]) if begin + index < end else np.uint64(0)
         if index < 8:
             high = high << np.uint64(8) | byte
         else:

@@ -9,13 +9,17 @@ import pyarrow as pa
 from rockdove.spark import share
 from rockdove.spark.fold import LATENCY_BITS, LONGEST_US
 from rockdove.spark.order import Ints
-from rockdove.spark.queue import BY_SENDER, LEVELS, MOMENTS, PERCENTILES, SUMS, WHOLE, Queue
-from rockdove.spark.row import HASH_BITS, HASH_MASK, rows
+from rockdove.spark.queue import BY_SENDER, LEVELS, MOMENTS, PERCENTILES, SUMS, WHOLE, Latencies, Queue
+from rockdove.spark.row import HASH_BITS, HASH_MASK, MISSING, rows
 from rockdove.spark.window import Windows
 
-# The number of no queue: rows of buckets, which are of all queues of a task.
+# The number of no queue: rows that are of all queues of a task.
 EVERY: Final = -1
-FIGURES: Final = (*SUMS, *LEVELS, *PERCENTILES, *BY_SENDER, *MOMENTS)
+# The kind of rows that are sums; those of other kinds are buckets of latencies.
+TOTAL: Final = "total"
+# Figures of queues whose sums are those of all queues.
+ADDED: Final = (*SUMS, *LEVELS)
+FIGURES: Final = (*ADDED, *PERCENTILES, *BY_SENDER, *MOMENTS)
 
 SCHEMA: Final = pa.schema(
     [
@@ -35,12 +39,16 @@ def measurer(windows: Windows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[
     """The function for `DataFrame.mapInArrow`."""
 
     def measure(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        buckets = {kind: Buckets() for kind in ("response", "delivery")}
+        buckets = {kind: Buckets() for kind in Latencies._fields}
+        totals = Totals(windows)
         for number, queue in _queues(batches, windows):
             latencies = queue.latencies()
             for kind, packed in latencies._asdict().items():
                 buckets[kind].add(packed)
-            yield _batch(number, queue.figures(latencies))
+            figures = queue.figures(latencies)
+            totals.add(figures)
+            yield _batch(number, None, figures)
+        yield totals.batch()
         for kind, found in buckets.items():
             yield found.batch(kind)
 
@@ -85,11 +93,41 @@ def _whole_messages(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
         yield rest
 
 
-def _batch(number: int, columns: dict[str, list[Any]]) -> pa.RecordBatch:
+def _batch(number: int, kind: str | None, columns: dict[str, Any]) -> pa.RecordBatch:
     length = len(columns["window"])
-    empty = [None] * length
-    columns = {"number": [number] * length, "kind": empty, "bucket": empty, "times": empty, **columns}
-    return pa.RecordBatch.from_pydict({name: columns[name] for name in SCHEMA.names}, SCHEMA)
+    made = {"number": np.full(length, number), "kind": pa.array([kind] * length, pa.string()), **columns}
+    arrays = [
+        _array(made[field.name], field.type) if field.name in made else pa.nulls(length, field.type) for field in SCHEMA
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    if not isinstance(values, np.ndarray):
+        return pa.array(values, kind)
+    missing = values == MISSING
+    return pa.array(values, kind, mask=missing if missing.any() else None)
+
+
+class Totals:
+    """Sums over all queues of a task, for each window that a queue has a row for."""
+
+    def __init__(self, windows: Windows) -> None:
+        self._sums = np.zeros((len(ADDED), windows.number + 1), np.int64)
+        self._seen = np.zeros(windows.number + 1, np.bool_)
+
+    def add(self, figures: dict[str, Ints]) -> None:
+        # The whole time is window -1, which is the last place.
+        places = figures["window"]
+        self._seen[places] = True
+        for sums, name in zip(self._sums, ADDED, strict=True):
+            sums[places] += figures[name]
+
+    def batch(self) -> pa.RecordBatch:
+        places = np.flatnonzero(self._seen)
+        windows = np.where(places == len(self._seen) - 1, WHOLE, places)
+        sums = {name: row[places] for name, row in zip(ADDED, self._sums, strict=True)}
+        return _batch(EVERY, TOTAL, {"window": windows, **sums})
 
 
 class Buckets:
@@ -110,13 +148,12 @@ class Buckets:
         windows = coarse >> LATENCY_BITS
         begins = np.flatnonzero(np.r_[True, windows[1:] != windows[:-1]]) if len(windows) else np.zeros(0, np.int64)
         spans = list(zip(begins, [*begins[1:], len(windows)], strict=True)) if len(windows) else []
-        length = 1 + len(spans)
-        columns: dict[str, list[Any]] = {name: [None] * length for name in FIGURES}
-        columns["number"], columns["kind"] = [EVERY] * length, [kind] * length
-        columns["window"] = [WHOLE, *(int(windows[begin]) for begin in begins)]
-        columns["bucket"] = [fine, *(coarse[begin:end] & LONGEST_US for begin, end in spans)]
-        columns["times"] = [fine_times, *(coarse_times[begin:end] for begin, end in spans)]
-        return pa.RecordBatch.from_pydict({name: columns[name] for name in SCHEMA.names}, SCHEMA)
+        columns = {
+            "window": np.r_[WHOLE, windows[begins]],
+            "bucket": [fine, *(coarse[begin:end] & LONGEST_US for begin, end in spans)],
+            "times": [fine_times, *(coarse_times[begin:end] for begin, end in spans)],
+        }
+        return _batch(EVERY, kind, columns)
 
 
 class Tally:

@@ -47,6 +47,16 @@ def displaced(places: Ints, first: int) -> int:
 
 
 @compiled
+def displaced_in_blocks(places: Ints, begins: Ints) -> Ints:
+    """The same for each of the blocks that `places` is cut into; a block ends where the next begins."""
+    totals = np.zeros(len(begins), np.int64)
+    for block in range(len(begins)):
+        end = begins[block + 1] if block + 1 < len(begins) else len(places)
+        totals[block] = displaced(places[begins[block] : end], begins[block])
+    return totals
+
+
+@compiled
 def longest(values: Ints) -> int:
     """The length of the longest increasing subsequence of a sequence that is there as a whole."""
     return extend(np.empty(len(values), np.int64), 0, values)

@@ -30,6 +30,8 @@ SETTINGS: Final = {
     "spark.sql.files.ignoreMissingFiles": "true",
     # Fewer, larger batches: each costs a call of the compiled loops.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    # No limit: Spark would add up the size of all columns after each row. An event is small.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
 # On one machine the driver does all the work, and nobody else needs to reach it.
 LOCAL_SETTINGS: Final = {

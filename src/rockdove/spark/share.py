@@ -11,10 +11,10 @@ FINE = 16
 COARSE = 6
 
 
-def rank(number: int, share: float) -> int:
-    """The index of a percentile among `number` sorted values."""
+def rank(number: Ints, share: float) -> Ints:
+    """The index of a percentile among so many sorted values."""
     # Rounding keeps 0.95 * 20 from becoming 19.000000000000004.
-    return max(int(np.ceil(round(number * share, 6))) - 1, 0)
+    return np.maximum(np.ceil(np.round(number * share, 6)).astype(np.int64) - 1, 0)
 
 
 def bucket(values: Ints, bits: int) -> Ints:
@@ -32,4 +32,4 @@ def percentile(values: Ints, counts: Ints, share: float) -> int | None:
         return None
     order = np.argsort(values, kind="stable")
     ends = np.cumsum(counts[order])
-    return int(values[order][np.searchsorted(ends, rank(total, share), side="right")])
+    return int(values[order][np.searchsorted(ends, rank(np.array(total), share), side="right")])

@@ -46,8 +46,8 @@ def row(event: Event, numbers: dict[str, int], hash_bits: int) -> dict[str, Any]
         "sent": micros(event["sent_at"] or event["enqueued_at"]),
         "latency": MISSING if event["latency_us"] is None else event["latency_us"],
         "request": hash(ask) if event["op"] == "receive" else 0,
-        "sender": 0,
-        "seq": 0,
+        "sender": 0 if event["sender"] is None else hash(event["sender"]) | 1,
+        "seq": event["seq"] or 0,
         "id": name or "",
     }
 
@@ -93,6 +93,35 @@ def test_messages_whose_hashes_meet_are_told_apart() -> None:
     found = [sent(f"m{n}", n) for n in range(6)] + [received(f"m{n}", 10 + n, n) for n in range(5)]
     whole, _ = measured(found, size=4, hash_bits=1)
     assert [whole["jobs"][name] for name in ("sent", "received", "lost")] == [6, 5, 1]
+
+
+def test_a_message_that_was_sent_again_is_one_message() -> None:
+    """The answer to the first request was dropped: the client knows of one send, and receives two messages."""
+    number = {"side": "client", "sender": "s", "seq": 0, "enqueued_at": None}
+    client = [
+        sent("second", 1, **number),
+        *(received(name, at, None, **number) for name, at in (("first", 5), ("second", 6))),
+    ]
+    server = [
+        *(sent(name, at) for name, at in (("first", 0), ("second", 1))),
+        *(received(name, at, at - 5) for name, at in (("first", 5), ("second", 6))),
+    ]
+    for found in (client, client + server):
+        whole, _ = measured(found, size=100)
+        counts = {name: whole["jobs"][name] for name in ("sent", "received", "receives", "lost", "ordered")}
+        ordered = 1 if found is not client else 0
+        assert counts == {"sent": 1, "received": 1, "receives": 2, "lost": 0, "ordered": ordered}
+    whole, _ = measured(server, size=100)
+    assert (whole["jobs"]["sent"], whole["jobs"]["received"]) == (2, 2)
+
+
+def test_a_message_is_lost_only_if_all_its_copies_are() -> None:
+    number = {"side": "client", "sender": "s", "seq": 0}
+    copies = [sent("first", 0, **number), sent("second", 1, **number)]
+    whole, _ = measured(copies, size=100)
+    assert (whole["jobs"]["sent"], whole["jobs"]["lost"]) == (1, 1)
+    whole, _ = measured([*copies, received("first", 5, 0, **number)], size=100)
+    assert (whole["jobs"]["sent"], whole["jobs"]["lost"]) == (1, 0)
 
 
 def test_a_message_that_is_received_ten_thousand_times() -> None:

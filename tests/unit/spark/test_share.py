@@ -12,7 +12,7 @@ from rockdove.spark import share
     ("number", "at", "rank"), [(1, 0.5, 0), (2, 0.5, 0), (3, 0.5, 1), (20, 0.95, 18), (21, 0.95, 19), (100, 0.99, 98)]
 )
 def test_nearest_rank(number: int, at: float, rank: int) -> None:
-    assert share.rank(number, at) == rank
+    assert share.rank(np.array([number]), at).tolist() == [rank]
 
 
 @given(st.lists(st.integers(0, 2**43 - 1), min_size=1), st.sampled_from([share.FINE, share.COARSE]))
