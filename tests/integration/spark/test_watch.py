@@ -50,7 +50,7 @@ def files(folder: Path, *parts: list[Event]) -> Path:
     return folder
 
 
-def age(path: Path, number: int) -> None:
+def age(path: Path, number: float) -> None:
     """Spark takes files by when they were written."""
     os.utime(path, (1_790_000_000 + number, 1_790_000_000 + number))
 
@@ -127,9 +127,10 @@ def test_late_events_and_bad_files_are_counted_and_state_stays_small(stream: "Sp
     parts[6].append(received("m0-0", 121, 0))
     # Sixty seconds behind: its window was closed before.
     parts[5].append(sent("late", 40))
+    stream.conf.set(FILES_SETTING, "2")
     trace = files(tmp_path / "trace", *parts)
     (trace / "torn.parquet").write_bytes(b"PAR1")
-    age(trace / "torn.parquet", 3)
+    age(trace / "torn.parquet", 3.5)
     write(trace, [sent("removed", 130)], "removed")
     age(trace / "removed.parquet", 50)
     (trace / ".hidden.parquet").write_bytes(b"PAR1")
@@ -166,8 +167,8 @@ def test_a_second_run_goes_on_where_the_first_ended(stream: "SparkSession", tmp_
 
 def test_killed_at_any_point_it_comes_to_the_same_table(stream: "SparkSession", tmp_path: Path) -> None:
     events = traffic(60)
-    size = len(events) // 6 + 1
-    trace = files(tmp_path / "trace", *(events[n * size : (n + 1) * size] for n in range(6)))
+    size = len(events) // 5 + 1
+    trace = files(tmp_path / "trace", *(events[n * size : (n + 1) * size] for n in range(5)))
     watch(stream, trace, tmp_path / "whole")
     expected = table(tmp_path / "whole")
     assert len(expected) > 10

@@ -23,11 +23,12 @@ SETTINGS = {
     "spark.driver.memory": "512m",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     FILES_SETTING: "1",
 }
-# Where a watch can be killed: before a batch has written anything, with its state written, with its tables written,
-# done but not visible, and visible but not yet known to Spark as done.
-POINTS = ("measured", "kept", "staged", "committed", "published")
+# Where a watch can be killed: in a batch that has written its state, with its tables written, done but not visible, and
+# visible but not yet known to Spark as done.
+POINTS = ("kept", "staged", "committed", "published")
 
 
 def watch(
@@ -70,8 +71,7 @@ def _die() -> None:
 def _kill_at(point: str, batch: int) -> None:
     """Die at a point of a batch."""
     kinds: dict[str, tuple[type, str, bool]] = {
-        "measured": (Batches, "_keep", False),
-        "kept": (Batches, "_remember", True),
+        "kept": (Batches, "_keep", True),
         "staged": (Folder, "commit", False),
         "committed": (Folder, "publish", False),
         "published": (Folder, "publish", True),
@@ -81,7 +81,7 @@ def _kill_at(point: str, batch: int) -> None:
 
     def wrapped(self: object, *words: object) -> object:
         folder = self if isinstance(self, Folder) else self._folder  # type: ignore[attr-defined]
-        now = folder.progress.batch + (point in ("measured", "kept", "staged"))
+        now = folder.progress.batch + (point in ("kept", "staged"))
         if now == batch and not after:
             _die()
         result = real(self, *words)
