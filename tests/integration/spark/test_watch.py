@@ -191,4 +191,8 @@ def test_killed_at_any_point_it_comes_to_the_same_table(stream: "SparkSession", 
 
 def _run(*words: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(Path(watched.__file__)), *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, start_new_session=True)
+    # Who is killed leaves what he had there.
+    folder = Path(words[0]).with_name("left")
+    folder.mkdir(exist_ok=True)
+    environment = {**os.environ, "TMPDIR": str(folder), "SPARK_LOCAL_DIRS": str(folder)}
+    return subprocess.run(command, capture_output=True, text=True, check=False, start_new_session=True, env=environment)
