@@ -26,9 +26,9 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     FILES_SETTING: "1",
 }
-# Where a watch can be killed: in a batch that has written its state, with its tables written, done but not visible, and
-# visible but not yet known to Spark as done.
-POINTS = ("kept", "staged", "committed", "published")
+# Where a watch is killed: in a batch that has written its state, done but not visible, and visible but not yet known to
+# Spark as done. Each costs the start of a Spark; tests/unit/spark/test_watch_folder.py has the points between.
+POINTS = ("kept", "committed", "published")
 
 
 def watch(
@@ -72,7 +72,6 @@ def _kill_at(point: str, batch: int) -> None:
     """Die at a point of a batch."""
     kinds: dict[str, tuple[type, str, bool]] = {
         "kept": (Batches, "_keep", True),
-        "staged": (Folder, "commit", False),
         "committed": (Folder, "publish", False),
         "published": (Folder, "publish", True),
     }
@@ -81,7 +80,7 @@ def _kill_at(point: str, batch: int) -> None:
 
     def wrapped(self: object, *words: object) -> object:
         folder = self if isinstance(self, Folder) else self._folder  # type: ignore[attr-defined]
-        now = folder.progress.batch + (point in ("kept", "staged"))
+        now = folder.progress.batch + (point == "kept")
         if now == batch and not after:
             _die()
         result = real(self, *words)
@@ -93,13 +92,12 @@ def _kill_at(point: str, batch: int) -> None:
 
 
 def main() -> None:
-    """`watched.py TRACE OUT [POINT BATCH]`"""
+    """`watched.py TRACE OUT POINT BATCH`"""
     from rockdove.spark.session import session
 
-    trace, out, *fault = sys.argv[1:]
+    trace, out, point, batch = sys.argv[1:]
     with session("local[1]", SETTINGS) as spark:
-        if fault:
-            _kill_at(fault[0], int(fault[1]))
+        _kill_at(point, int(batch))
         watch(spark, Path(trace), Path(out))
 
 
