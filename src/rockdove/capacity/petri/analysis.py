@@ -78,6 +78,11 @@ class Analysis:
         return list(self.bound)
 
     @property
+    def fed(self) -> list[FlatPlace]:
+        """Places that get tokens which are there at once; for those with a delay of zero, the simulator sees to it."""
+        return [out.place for out in self.outputs if any(leaf.delay is None for leaf in leaves(out.output))]
+
+    @property
     def uses_time(self) -> bool:
         """Whether time alone can make it enabled."""
         asked = [test for each in self.inputs for test in each.tests] + [each.pattern.node for each in self.inputs]

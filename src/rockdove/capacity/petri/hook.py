@@ -95,7 +95,7 @@ class _Builder:
         where = at(place.net.name, "place", place.name, f"monitor {monitor.name}")
         node = expression(monitor.value, where)
         scope = place.net.scope
-        self._require(node, {"size", "tokens", NOW, *scope, *vars(builtins)}, where)
+        self._require(node, {"size", "tokens", *scope, *vars(builtins)}, where)
         text = source(_Names(place).visit(node))
         state = self._states[place.index]
         own = {**scope, f"_p{place.index}": state.ready, f"_s{place.index}": state}

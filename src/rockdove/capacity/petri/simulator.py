@@ -126,7 +126,7 @@ class Simulator:
         for state in self._states:
             state.consumers = tuple(takers.get(state.index, ()))
         self._wakes = [
-            tuple(dict.fromkeys(taker for out in each.outputs for taker in takers.get(out.place.index, ())))
+            tuple(dict.fromkeys(taker for place in each.fed for taker in takers.get(place.index, ())))
             for each in self._analyses
         ]
         self._by_time = [index for index, analysis in enumerate(self._analyses) if analysis.uses_time]
@@ -148,7 +148,11 @@ class Simulator:
 
     def _look(self) -> None:
         for name, level in self._hooks.levels.items():
-            level.note(self.now, self._hooks.looks[name]())
+            try:
+                level.note(self.now, self._hooks.looks[name]())
+            except Exception as error:
+                where = at(self.flat.name, "monitor", name)
+                raise InvalidExpression(where, f"{type(error).__name__}: {error}") from error
 
     def _wake(self, transitions: Iterable[int]) -> None:
         for index in transitions:
@@ -163,7 +167,7 @@ class Simulator:
 
         Time is then `until`, unless the run ended before it or there is no such time.
         """
-        until = min([until, *self._hooks.ends])
+        until = min([until, *(end for end in self._hooks.ends if end > self.now)])
         self._hooks.reached.clear()
         began = self.firings
         try:

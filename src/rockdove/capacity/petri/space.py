@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rockdove.capacity.petri.error import NetError, at
+from rockdove.capacity.petri.expression import NOW, RANDOM, expression, names
+from rockdove.capacity.petri.flat import FlatTransition
 from rockdove.capacity.petri.net import Net
 from rockdove.capacity.petri.simulator import Simulator, Token
 
@@ -33,10 +35,8 @@ def explore(net: Net, limit: int = 100_000) -> Space:
     """Raises `NetError` for a net that has times, code or chance, or more markings than the limit."""
     run = Simulator(net)
     for transition in run.flat.transitions:
-        if transition.node.code or any("@" in arc.text for arc in transition.node.arcs):
-            where = at(transition.net.name, "transition", transition.node.name)
-            raise NetError(where, "it has times or a code segment, so its markings cannot be listed")
-    start = _marking(run)
+        _refuse_uncertain(transition)
+    start = marking_of(run)
     seen, edges = {start}, set()
     waiting = deque([start])
     while waiting:
@@ -45,7 +45,7 @@ def explore(net: Net, limit: int = 100_000) -> Space:
         for binding in run.enabled():
             _restore(run, here)
             run.fire(binding)
-            there = _marking(run)
+            there = marking_of(run)
             edges.add((here, binding.transition, tuple(sorted(binding.values.items())), there))
             if there not in seen:
                 seen.add(there)
@@ -55,7 +55,18 @@ def explore(net: Net, limit: int = 100_000) -> Space:
     return Space(start, frozenset(seen), frozenset(edges))
 
 
-def _marking(run: Simulator) -> Marking:
+def _refuse_uncertain(transition: FlatTransition) -> None:
+    node = transition.node
+    where = at(transition.net.name, "transition", node.name)
+    if node.code or node.delay:
+        raise NetError(where, "it has a code segment or a delay, so its markings cannot be listed")
+    for arc in node.arcs:
+        if "@" in arc.text or names(expression(arc.text, where)) & {*RANDOM, NOW}:
+            raise NetError(f"{where}, {arc.label}", "it depends on time or chance, so its markings cannot be listed")
+
+
+def marking_of(run: Simulator) -> Marking:
+    """The tokens of a run, without their times."""
     counts = {name: Counter(token.value for token in tokens) for name, tokens in run.marking().items()}
     return frozenset((name, frozenset(count.items())) for name, count in counts.items() if count)
 

@@ -14,7 +14,10 @@ from rockdove.cli.output import Output
 def draw(
     net: subject.Name,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The picture: .svg, .png, .pdf or .dot.")],
-    at: Annotated[float, typer.Option("--at", metavar="SECONDS", help="Show the marking at this model time.")] = 0,
+    at: Annotated[
+        float,
+        typer.Option("--at", metavar="SECONDS", help="Show the marking at this model time."),
+    ] = 0,
     seed: subject.Seed = 1,
     consistency: subject.Option = subject.Order.OUT_OF_ORDER,
     as_json: option.Json = False,
@@ -33,7 +36,8 @@ def draw(
     from rockdove.capacity.petri.dot import dot, render
 
     run = found.run(seed)
-    run.run(until=at * found.page.second)
+    if at:
+        run.run(until=at * found.page.second)
     title = f"{found.page.name}, at {at:g} s" if at else found.page.name
     try:
         render(dot(found.page, found.marking(run), title), out)

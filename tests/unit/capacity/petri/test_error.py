@@ -239,6 +239,13 @@ def test_a_monitor_that_uses_what_the_transition_does_not_have() -> None:
         Simulator(made, monitors=[Collector("wealth", "Pay", "money - x")])
 
 
+def test_a_monitor_that_cannot_look_at_its_place() -> None:
+    with pytest.raises(InvalidExpression, match="net Bank, monitor first: IndexError"):
+        Simulator(net(), monitors=[Average("first", "Out", "tokens[0]")])
+    with pytest.raises(UnboundVariable, match="place Out, monitor age: now has no value"):
+        Simulator(net(), monitors=[Average("age", "Out", "now")])
+
+
 def test_two_monitors_of_one_name() -> None:
     made = net()
     made.transition("Pay", {"In": "x"})

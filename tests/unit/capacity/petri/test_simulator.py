@@ -19,11 +19,13 @@ from rockdove.capacity.petri import (
     Count,
     Listing,
     Net,
+    NetError,
     Product,
     Range,
     Record,
     Simulator,
     Token,
+    explore,
     timed,
 )
 
@@ -366,6 +368,8 @@ def test_breakpoints_end_a_run() -> None:
     by_time = Simulator(clockwork(), monitors=[Breakpoint("stop", at=3.2)])
     by_time.run()
     assert by_time.now == 3.2
+    by_time.run()
+    assert by_time.now == 5.5
     by_firing = Simulator(clockwork(), monitors=[Breakpoint("stop", "Leave", "n == 2")])
     by_firing.run()
     assert values(by_firing, "Out") == [1, 2]
@@ -423,3 +427,42 @@ def test_fused_places_are_one() -> None:
     assert run.run() == 4
     assert values(run, "Sink") == [1, 2]
     assert len(run.flat.places) == 3
+
+
+# State space.
+
+
+def test_all_markings_can_be_listed() -> None:
+    net = Net("Light")
+    net.place("On", UNIT, "unit")
+    net.place("Off", UNIT)
+    net.transition("Switch off", {"On": "unit"}, {"Off": "unit"})
+    net.transition("Switch on", {"Off": "unit"}, {"On": "unit"})
+    space = explore(net)
+    assert len(space.markings) == len(space.edges) == 2
+    assert not space.dead
+
+
+@pytest.mark.parametrize(
+    ("gives", "code", "told"),
+    [
+        ("x @+ 1", "", r"transition Go, arc to B: it depends on time"),
+        ("discrete(1, 6)", "", r"transition Go, arc to B: it depends on time or chance"),
+        ("x", "y = 1", r"transition Go: it has a code segment"),
+    ],
+)
+def test_markings_that_depend_on_chance_cannot_be_listed(gives: str, code: str, told: str) -> None:
+    net = Net("Uncertain")
+    net.place("A", INT, [1])
+    net.place("B", timed(INT))
+    net.transition("Go", {"A": "x"}, {"B": gives}, code=code)
+    with pytest.raises(NetError, match=told):
+        explore(net)
+
+
+def test_there_may_be_too_many_markings() -> None:
+    net = Net("Counter")
+    net.place("N", INT, [0])
+    net.transition("Count", {"N": "n"}, {"N": "n + 1"})
+    with pytest.raises(NetError, match="net Counter: it has more than 50 markings"):
+        explore(net, limit=50)

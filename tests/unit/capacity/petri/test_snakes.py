@@ -3,12 +3,12 @@
 import random
 import sys
 import types
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from rockdove.capacity.petri import INT, STRING, UNIT, Net, Product
-from rockdove.capacity.petri.space import Marking, Space, explore
+from rockdove.capacity.petri import INT, STRING, UNIT, Net, Product, Simulator
+from rockdove.capacity.petri.space import Marking, Space, explore, marking_of
 
 # SNAKES asks for a module that Python 3.12 no longer has, and of it for this name alone.
 _imp = types.ModuleType("imp")
@@ -116,8 +116,7 @@ def test_several_tokens_of_one_place() -> None:
     assert len(space.dead) > 1
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_nets_made_at_random(seed: int) -> None:
+def made_at_random(seed: int) -> Both:
     made = random.Random(seed)
     both = Both(f"Random {seed}")
     places = [f"P{i}" for i in range(made.randint(2, 4))]
@@ -136,4 +135,29 @@ def test_nets_made_at_random(seed: int) -> None:
                 gives.setdefault(made.choice(places), []).append(text)
         guard = made.choice(["True", f"{variables[-1]} > 0", f"{variables[0]} <= {variables[-1]}"])
         both.transition(f"T{number}", takes, gives, guard)
-    assert same(both).markings
+    return both
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nets_made_at_random(seed: int) -> None:
+    assert same(made_at_random(seed)).markings
+
+
+@pytest.mark.parametrize("choice", ["random", "first"])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_run_goes_where_there_is_a_way_and_ends_where_there_is_none(
+    seed: int, choice: Literal["random", "first"]
+) -> None:
+    """Runs find tokens by other code than the list of bindings, and look at few transitions only."""
+    net = made_at_random(seed).ours
+    space = explore(net)
+    ways = {(edge[0], edge[3]) for edge in space.edges}
+    run = Simulator(net, seed=seed, choice=choice)
+    here = space.start
+    for _ in range(60):
+        fired = run.run(firings=1)
+        there = marking_of(run)
+        assert fired == (here not in space.dead)
+        assert (here, there) in ways or not fired
+        here = there
+    assert run.firings == 60 or here in space.dead
