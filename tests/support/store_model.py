@@ -7,6 +7,7 @@ removes): it checks that what the store chose was allowed, and goes on from ther
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rockdove.core.lease import LEASED_US
 from rockdove.core.limits import NOISY_MIN_IN_FLIGHT
 from rockdove.core.message import Entry, Message
 from rockdove.store.base import Appended, Claimed, Draft, Want
@@ -28,6 +29,10 @@ class Kept:
     def group(self) -> str:
         extra = self.message.extra
         return (extra.group_id or "") if extra else ""
+
+    @property
+    def leased(self) -> bool:
+        return self.visible_us == LEASED_US
 
     def in_flight(self, now_us: int) -> bool:
         return self.receive_count > 0 and self.visible_us > now_us
@@ -93,6 +98,8 @@ class Model:
         kept = self.find(id)
         if kept is None or not kept.in_flight(now_us) or receive_count not in (None, kept.receive_count):
             return False
+        if kept.leased:
+            return False
         kept.visible_us = visible_us
         return True
 
@@ -100,7 +107,8 @@ class Model:
         kept = self.find(id)
         if kept is None:
             return False
-        if receive_count is not None and (receive_count != kept.receive_count or not kept.in_flight(now_us)):
+        held = kept.in_flight(now_us) and not kept.leased
+        if receive_count is not None and (receive_count != kept.receive_count or not held):
             return False
         self.kept.remove(kept)
         return True
@@ -117,7 +125,7 @@ class Model:
 
     def expire(self, sent_after_us: int) -> int:
         before = len(self.kept)
-        self.kept = [kept for kept in self.kept if kept.message.sent_us >= sent_after_us]
+        self.kept = [kept for kept in self.kept if kept.leased or kept.message.sent_us >= sent_after_us]
         return before - len(self.kept)
 
     def retime(self, delay_us: int) -> None:
@@ -132,7 +140,23 @@ class Model:
         self.sent = {}
         self.last_id = 0
 
-    def claim(self, want: Want, claimed: Claimed, left: set[int], now_us: int) -> None:
+    def lease(self, want: Want, claimed: Claimed, left: set[int], now_us: int) -> None:
+        """Check the claim of a lease and take it over: one that no time ends."""
+        given = [Entry(*_moved(entry, now_us + want.timeout_us)) for entry in claimed.entries]
+        self.claim(want, Claimed(given, claimed.dead, None, now_us, claimed.expired), left, now_us, tells_next=False)
+        for entry in claimed.entries:
+            assert entry.visible_us == LEASED_US
+            kept = self.find(entry.id)
+            assert kept is not None
+            kept.visible_us = LEASED_US
+
+    def unlease(self, ids: Sequence[int], now_us: int) -> int:
+        found = [kept for kept in self.kept if kept.id in ids]
+        for kept in found:
+            kept.visible_us = now_us
+        return len(found)
+
+    def claim(self, want: Want, claimed: Claimed, left: set[int], now_us: int, tells_next: bool = True) -> None:
         """Check a claim and take it over. ``left`` are the ids that the store has afterwards."""
         again = self._again(want, now_us)
         if again is not None:
@@ -151,7 +175,7 @@ class Model:
         if self.fifo and want.attempt is not None and claimed.entries:
             got = [(entry.id, entry.receive_count, entry.visible_us) for entry in claimed.entries]
             self.attempts[want.attempt] = (now_us, got)
-        if not claimed.entries and not claimed.dead:
+        if tells_next and not claimed.entries and not claimed.dead:
             self._check_next(claimed.next_us, now_us)
 
     def claimable(self, now_us: int) -> bool:
@@ -161,10 +185,12 @@ class Model:
     def next_us(self, now_us: int) -> int | None:
         """When something can be claimed if nobody does anything."""
         if not self.fifo:
-            return min((max(kept.visible_us, now_us) for kept in self.kept), default=None)
+            return min((max(kept.visible_us, now_us) for kept in self.kept if not kept.leased), default=None)
         times = []
         for group in {kept.group for kept in self.kept}:
             members = sorted((kept for kept in self.kept if kept.group == group), key=lambda kept: kept.id)
+            if any(kept.leased for kept in members):
+                continue
             free_us = max([now_us, *(kept.visible_us for kept in members if kept.in_flight(now_us))])
             times.append(max(free_us, self._due_us(members[0])))
         return min(times, default=None)
@@ -267,10 +293,15 @@ class Model:
     def _check_next(self, next_us: int | None, now_us: int) -> None:
         true_us = self.next_us(now_us)
         if true_us is None:
-            assert next_us is None
+            # A message may become visible, and have to wait for a leased one of its group.
+            assert next_us is None or (self.fifo and any(kept.leased for kept in self.kept))
         else:
             assert next_us is not None
             assert now_us < next_us <= true_us
+
+
+def _moved(entry: Entry, visible_us: int) -> tuple[int, int, Message, int, int]:
+    return entry.id, visible_us, entry.message, entry.receive_count, entry.first_received_us
 
 
 def _fields(entry: Entry) -> tuple[int, Message, int, int, int]:

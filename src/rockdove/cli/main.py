@@ -25,6 +25,7 @@ class _Root(LazyGroup):
         "queue": "rockdove.cli.queue:app",
         "send": "rockdove.cli.send:send",
         "receive": "rockdove.cli.receive:receive",
+        "lease": "rockdove.cli.lease:app",
         "account": "rockdove.cli.account:app",
         "bench": "rockdove.cli.bench:app",
         "backup": "rockdove.cli.backup:backup",

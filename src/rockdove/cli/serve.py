@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 import uvloop
 
-from rockdove.cli import option, token
+from rockdove.cli import option, span, token
 from rockdove.cli.announcement import announce
 from rockdove.cli.failure import Code, Failure, ReaderGone
 from rockdove.cli.limit import fitting, with_limits
@@ -103,6 +103,14 @@ def serve(
             help="Keep traces up to an age, a size or both, such as 7d, 10GB or 7d,10GB; or all.",
         ),
     ] = "7d,10GB",
+    lease_keep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            envvar="ROCKDOVE_LEASE_KEEP",
+            help="Give back what a consumer has leased that has not called for so long, such as 12h; else never.",
+        ),
+    ] = None,
     log_format: Annotated[
         Form, typer.Option(envvar="ROCKDOVE_LOG_FORMAT", help="Log lines for people, or JSON for machines.")
     ] = Form.text,
@@ -166,6 +174,7 @@ def serve(
         metrics_token=token.read(metrics_token_file),
         trace=trace,
         trace_keep=_keep(trace_keep),
+        lease_keep_s=None if lease_keep is None else span.seconds(lease_keep, "--lease-keep"),
         access_log=access_log,
         limits=fitting(limits),
         tls_cert=tls_cert,

@@ -24,6 +24,7 @@ _KINDS: dict[str, type] = {
     "metrics_token_file": str,
     "trace": str,
     "trace_keep": str,
+    "lease_keep": str,
     "log_format": str,
     "log_level": str,
     "access_log": bool,

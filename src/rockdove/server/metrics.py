@@ -18,11 +18,13 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from rockdove import __version__
+from rockdove.broker.ask import ask
 from rockdove.broker.broker import Broker
 from rockdove.broker.queue import Queue
 from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import Fault
+from rockdove.core.lease import Holding
 from rockdove.server.series import EVENTS, OTHERS, Places, events
 from rockdove.server.timing import Timing
 from rockdove.store.base import Counts, Effort
@@ -39,6 +41,14 @@ class Level(Struct):
     oldest_us: int | None = None
 
 
+class Held(Struct):
+    """What consumers have leased, and for how long the most silent of them has not called."""
+
+    messages: int = 0
+    consumers: int = 0
+    silent_s: float = 0.0
+
+
 class Sample(Struct):
     """All that one answer tells, so that it can be written down in another thread while the service goes on."""
 
@@ -53,6 +63,8 @@ class Sample(Struct):
     trouble: bool
     trace_dropped: int
     effort: Effort
+    # Of queues that have leases.
+    held: dict[str, Held]
 
 
 class Metrics:
@@ -115,12 +127,27 @@ class Metrics:
             store.trouble is not None or store.full is not None,
             0 if self._recorder is None else self._recorder.dropped,
             store.effort,
+            await self._held(now),
         )
+
+    async def _held(self, now_us: int) -> dict[str, Held]:
+        try:
+            holdings: dict[str, Holding] = await ask(self._broker.store.leases.holdings)
+        except Fault:
+            return {}
+        own = {queue.record.uid: label(queue) for queue in self._places.own}
+        held: dict[str, Held] = {}
+        for uid, holding in holdings.items():
+            total = held.setdefault(own.get(uid, OTHERS), Held())
+            total.messages += holding.messages
+            total.consumers += holding.consumers
+            total.silent_s = max(total.silent_s, (now_us - holding.seen_us) / SECOND_US)
+        return held
 
     async def _levels(self, queues: Iterable[Queue]) -> dict[str, Level]:
         levels = {queue: Level(Counts(0, 0, 0)) for queue in queues}
         # Of an empty queue nothing needs to be asked.
-        full = [queue for queue in levels if any(part.next_visible_us() is not None for part in queue.physical)]
+        full = [queue for queue in levels if _may_have_any(queue)]
         for start in range(0, len(full), AT_ONCE):
             await self._ask({queue: levels[queue] for queue in full[start : start + AT_ONCE]})
         return {label(queue): level for queue, level in levels.items()}
@@ -154,6 +181,11 @@ def label(queue: Queue) -> str:
     """A queue's name, with its account before it where there are accounts; the two never meet, names have no slash."""
     account, name = queue.key
     return name if account == FIRST_ID else f"{account}/{name}"
+
+
+def _may_have_any(queue: Queue) -> bool:
+    """Leased messages become visible at no time, and are in flight."""
+    return queue.in_flight_at_most() > 0 or any(part.next_visible_us() is not None for part in queue.physical)
 
 
 def _age_s(level: Level, now_us: int) -> float:
@@ -204,7 +236,19 @@ class Sheet(Collector):
         for name, found in self.sample.events.items():
             for event in EVENTS:
                 happened.add_metric([name, event], found[event])
-        yield from (messages, age, happened)
+        yield from (messages, age, happened, *self._leases())
+
+    def _leases(self) -> Iterator[Metric]:
+        leased = GaugeMetricFamily("rockdove_leased_messages", "Messages that leases were made with.", labels=["queue"])
+        consumers = GaugeMetricFamily("rockdove_lease_consumers", "Consumers that hold leases.", labels=["queue"])
+        silent = GaugeMetricFamily(
+            "rockdove_lease_silent_seconds", "Time since the last call of the most silent of them.", labels=["queue"]
+        )
+        for name, held in self.sample.held.items():
+            leased.add_metric([name], held.messages)
+            consumers.add_metric([name], held.consumers)
+            silent.add_metric([name], held.silent_s)
+        yield from (leased, consumers, silent)
 
     def _requests(self) -> Iterator[Metric]:
         times = HistogramMetricFamily(

@@ -19,6 +19,7 @@ from rockdove.broker.accounts import Accounts
 from rockdove.broker.admin import Admin
 from rockdove.broker.broker import Broker
 from rockdove.broker.directory import Directory
+from rockdove.broker.leasekeeper import LeaseKeeper
 from rockdove.broker.movetask import MoveTasks
 from rockdove.broker.retention import Retention
 from rockdove.core import limits
@@ -84,6 +85,8 @@ class Settings(Struct, kw_only=True):
     # Where to record what happens, and for how long that is kept.
     trace: Path | None = None
     trace_keep: Keep = Keep()
+    # Consumers that have not called for so long lose their leases; None: never.
+    lease_keep_s: float | None = None
     # A line for every request.
     access_log: bool = False
     limits: Limits = Limits()
@@ -154,6 +157,7 @@ class Service:
             raise
         self.move_tasks.load(snapshot.tasks)
         self.retention.start()
+        self.lease_keeper.start()
         log.info("listening on %s, port %d", self.settings.host, self.port, extra=fields("start", version=__version__))
 
     def _check_origins(self) -> None:
@@ -174,6 +178,7 @@ class Service:
         self.accounts.load(snapshot.accounts, snapshot.former_accounts)
         self.retention = Retention(directory, self.clock)
         self.move_tasks = MoveTasks(self.broker)
+        self.lease_keeper = LeaseKeeper(self.broker, settings.lease_keep_s)
         if self.recorder is not None:
             self.tracer = Tracer(self.recorder.add, self.broker)
             self.broker.watch = self.retention.watch = self.tracer
@@ -241,6 +246,7 @@ class Service:
             await asyncio.sleep(0.01)
         self.guard.close()
         await self.retention.close()
+        await self.lease_keeper.close()
         await self.move_tasks.close()
         await self.metrics.close()
         self.store.close()

@@ -50,7 +50,9 @@ class StandardLine:
 
     def draw(self, want: Want, now_us: int) -> Draw:
         draw = Draw()
-        noisy = [group for group in self._shares.noisy(now_us) if group in self._lanes]
+        # A lease takes all there is, and spares nobody.
+        loud = () if want.room_bytes else self._shares.noisy(now_us)
+        noisy = [group for group in loud if group in self._lanes]
         for group in noisy:
             self._heads.drop(group)
         self._fill(draw, want)

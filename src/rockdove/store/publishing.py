@@ -1,6 +1,6 @@
 """What every store does for publishing once; the rules of `rockdove.store.base` hold.
 
-Attempts stage chunks. The first that publishes wins: all that it brings is appended in one step with the record of that.
+Attempts stage chunks. The first that publishes wins: all that it brings is appended in one step with a record of it.
 """
 
 from collections.abc import Sequence

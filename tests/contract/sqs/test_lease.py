@@ -296,3 +296,44 @@ def test_a_receive_waits_beside_leased_messages(live: RunningService, live_web: 
     _waiting(live, 1)
     _call(live_web, "ReleaseConsumer", queue)
     assert poll.bodies() == ["leased"]
+
+
+# What is told of them.
+
+
+def test_metrics(service: RunningService, web: Web, queue: SqsQueue) -> None:
+    queue.send_all("a", "b")
+    _lease(web, queue, 0)
+    _lease(web, queue, 0)
+    service.advance(10)
+    text = web.get("/metrics").text
+    for line in (
+        f'rockdove_leased_messages{{queue="{queue.name}"}} 2.0',
+        f'rockdove_lease_consumers{{queue="{queue.name}"}} 1.0',
+        f'rockdove_lease_silent_seconds{{queue="{queue.name}"}} 10.0',
+        f'rockdove_messages{{queue="{queue.name}",state="in_flight"}} 2.0',
+        f'rockdove_events_total{{event="received",queue="{queue.name}"}} 2.0',
+    ):
+        assert line in text or line.replace('event="received",', "") in text.replace(',event="received"', "")
+    _call(web, "AckThrough", queue, Sequence=0)
+    text = web.get("/metrics").text
+    assert f'rockdove_leased_messages{{queue="{queue.name}"}}' not in text
+    assert f'rockdove_events_total{{queue="{queue.name}",event="deleted"}} 2.0' in text
+
+
+def test_a_silent_consumer_loses_its_leases_if_wanted(services: Services, store: str) -> None:
+    service = services(store, lease_keep_s=3_600)
+    web = Web(service.port)
+    queue = SqsQueue(service.client(), web.create("kept"))
+    queue.send_all("a", "b")
+    _lease(web, queue, 0, Max=1, Consumer="silent")
+    _lease(web, queue, 0, Max=1)
+    service.advance(3_000)
+    _lease(web, queue, 0)
+    service.advance(3_000)
+    assert service.run(service.service.lease_keeper.look()) == 1
+    assert queue.bodies() == ["a"]
+    asked = {"QueueUrl": queue.url, "Consumer": "silent", "Shard": 0, "Sequence": 0}
+    assert _refused(web.call("Rockdove.LeaseBatch", asked)) == (400, "LeaseEnded")
+    assert _bodies(web, queue, 0) == ["b"]
+    web.close()

@@ -13,8 +13,10 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from rockdove.core.lease import ALL_SHARDS
 from rockdove.core.message import Entry
 from rockdove.store.base import Appended, Draft
+from rockdove.store.leasing import Leased, Outcome
 from tests.support.store import Bench, Queue, message, us
 from tests.support.store_model import Model
 
@@ -38,6 +40,17 @@ WANTS = st.fixed_dictionaries(
     }
 )
 
+SHARDS = st.sampled_from([0, 1])
+SEQUENCES = st.integers(0, 5)
+LEASE_WANTS = st.fixed_dictionaries(
+    {
+        "limit": st.sampled_from([1, 2, 5, 100]),
+        "timeout_s": st.sampled_from([1, 30]),
+        "max_receives": st.sampled_from([0, 0, 2]),
+        "retention_s": st.sampled_from([None, None, RETENTION_S]),
+    }
+)
+
 
 class StoreMachine(RuleBasedStateMachine):
     """Four queues, their models, and all handles that were ever given out."""
@@ -54,6 +67,9 @@ class StoreMachine(RuleBasedStateMachine):
         self.fresh: list[tuple[int, Entry]] = []
         self.dead: list[tuple[int, Entry]] = []
         self.sent = 0
+        # Leases by queue, shard and sequence, and through which sequence those of each shard have ended.
+        self.leases: dict[tuple[int, int, int], list[int]] = {}
+        self.ended: dict[tuple[int, int], int] = {}
 
     def teardown(self) -> None:
         self.bench.close()
@@ -120,6 +136,67 @@ class StoreMachine(RuleBasedStateMachine):
         self.handles += given
         self.fresh += given
         self.dead += [(at, entry) for entry in claimed.dead]
+
+    @rule(at=QUEUES, shard=SHARDS, sequence=SEQUENCES, want=LEASE_WANTS, even_empty=st.booleans())
+    def lease(self, at: int, shard: int, sequence: int, want: dict[str, Any], even_empty: bool) -> None:
+        queue, model, key = self.queues[at], self.models[at], (at, shard, sequence)
+        leased = queue.lease(sequence, shard=shard, even_empty=even_empty, **want)
+        if self._has_ended(key):
+            assert leased.outcome is Outcome.ENDED
+        elif key in self.leases:
+            self._check_lease(key, leased)
+        else:
+            left = {entry.id for entry in queue.peek(10_000)}
+            (claimed,) = [claimed for _, claimed in leased.claims]
+            model.lease(queue.want(**want), claimed, left, self.now_us)
+            assert leased.entries == claimed.entries
+            self.dead += [(at, entry) for entry in claimed.dead]
+            made = bool(claimed.entries) or (even_empty and not claimed.dead)
+            assert leased.outcome is (Outcome.MADE if made else Outcome.NOTHING)
+            if made:
+                self.leases[key] = [entry.id for entry in claimed.entries]
+
+    def _has_ended(self, key: tuple[int, int, int]) -> bool:
+        at, shard, sequence = key
+        return sequence <= max(self.ended.get((at, shard), -1), self.ended.get((at, ALL_SHARDS), -1))
+
+    def _check_lease(self, key: tuple[int, int, int], leased: Leased) -> None:
+        """The same as ever, but for what was deleted otherwise."""
+        assert leased.outcome is Outcome.AGAIN
+        kept = [item for id in self.leases[key] if (item := self.models[key[0]].find(id)) is not None]
+        assert [_state(entry, entry.visible_us) for entry in leased.entries] == [item.fields() for item in kept]
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data())
+    def lease_again(self, data: st.DataObject) -> None:
+        key = data.draw(st.sampled_from(sorted(self.leases)))
+        self._check_lease(key, self.queues[key[0]].lease(key[2], shard=key[1]))
+
+    @rule(at=QUEUES, shard=st.none() | SHARDS, sequence=st.none() | SEQUENCES)
+    def acknowledge(self, at: int, shard: int | None, sequence: int | None) -> None:
+        leases, ids = self._end(at, shard, sequence)
+        gone = sorted(id for id in ids if self.models[at].remove(id, None, self.now_us))
+        assert self.queues[at].ack(sequence, shard) == (leases, len(gone), gone)
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data())
+    def give_back(self, data: st.DataObject) -> None:
+        at = data.draw(st.sampled_from(sorted(self.leases)))[0]
+        leases, ids = self._end(at, None, None)
+        number = self.models[at].unlease(ids, self.now_us)
+        assert self.queues[at].give_back() == (leases, number)
+
+    def _end(self, at: int, shard: int | None, sequence: int | None) -> tuple[int, list[int]]:
+        over = [
+            key
+            for key in self.leases
+            if key[0] == at and shard in (None, key[1]) and (sequence is None or key[2] <= sequence)
+        ]
+        last = sequence if sequence is not None else max((key[2] for key in over), default=None)
+        if last is not None:
+            place = (at, ALL_SHARDS if shard is None else shard)
+            self.ended[place] = max(last, self.ended.get(place, -1))
+        return len(over), [id for key in over for id in self.leases.pop(key)]
 
     @precondition(lambda self: self.handles)
     @rule(data=st.data())
@@ -200,6 +277,7 @@ class StoreMachine(RuleBasedStateMachine):
             self.queues[at].purge()
             self.models[at].purge()
             self.handles = [(of, entry) for of, entry in self.handles if of != at]
+            self.leases = {key: [] if key[0] == at else ids for key, ids in self.leases.items()}
             self.fresh = []
         elif kind == "crash" and self.bench.durable:
             self.bench.crash()
@@ -216,6 +294,8 @@ class StoreMachine(RuleBasedStateMachine):
     def _check_records(self) -> None:
         queues = sorted(self.bench.snapshot.queues, key=lambda queue: queue.uid)
         assert queues == [queue.record for queue in self.queues]
+        for key in self.leases:
+            self._check_lease(key, self.queues[key[0]].lease(key[2], shard=key[1]))
 
     @invariant()
     def counts_are_exact(self) -> None:

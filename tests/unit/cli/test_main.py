@@ -22,6 +22,7 @@ COMMANDS = [
     *[("queue", name) for name in ("create", "list", "show", "set", "purge", "delete", "move")],
     ("send",),
     ("receive",),
+    *[("lease", name) for name in ("list", "ack", "release")],
     *[("account", name) for name in ("add", "list", "password", "rotate", "disable", "enable", "remove")],
     *[("bench", name) for name in ("bdqs", "peers")],
     ("backup",),
@@ -73,7 +74,7 @@ def test_without_a_command_there_is_help(cli: Cli) -> None:
 
 
 def test_all_commands_are_listed(cli: Cli) -> None:
-    for group in ((), ("queue",), ("account",), ("bench",), ("net",)):
+    for group in ((), ("queue",), ("lease",), ("account",), ("bench",), ("net",)):
         listed = cli(*group, "--help").out.partition("Commands:")[2]
         assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ")] == [
             command[len(group)]

@@ -1,0 +1,65 @@
+"""Ends the leases of consumers that nobody has heard of for too long, if that is wanted at all."""
+
+import asyncio
+import logging
+from functools import partial
+
+from rockdove.broker.ask import ask
+from rockdove.broker.broker import Broker
+from rockdove.broker.lease import Leasing
+from rockdove.core.clock import SECOND_US
+from rockdove.core.errors import ServiceUnavailable
+
+log = logging.getLogger("rockdove")
+
+# Seconds between two looks at the consumers, at most.
+ROUND_S = 5.0
+
+
+class LeaseKeeper:
+    """Without a time to keep leases for, it does nothing."""
+
+    def __init__(self, broker: Broker, keep_s: float | None) -> None:
+        self._broker = broker
+        self._leasing = Leasing(broker)
+        self._keep_s = keep_s
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        if self._keep_s is not None:
+            self._task = asyncio.get_running_loop().create_task(self._run(min(ROUND_S, self._keep_s)))
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self, every_s: float) -> None:
+        while True:
+            await asyncio.sleep(every_s)
+            await self.look()
+
+    async def look(self) -> int:
+        """Give back what silent consumers hold; how many messages."""
+        if self._keep_s is None:
+            return 0
+        before_us = self._broker.clock.now_us() - int(self._keep_s * SECOND_US)
+        queues = {queue.record.uid: queue for queue in self._broker.directory}
+        number = 0
+        try:
+            silent: list[tuple[str, str]] = await ask(partial(self._broker.store.leases.silent, before_us))
+            for uid, consumer in silent:
+                if uid in queues:
+                    ended = await self._leasing.release(queues[uid], consumer, forget=False)
+                    number += ended.messages
+                    log.warning(
+                        "consumer %s of queue %s was silent for too long: %d leased messages are visible again",
+                        consumer,
+                        queues[uid].record.name,
+                        ended.messages,
+                        extra={"event": "lease-ended"},
+                    )
+        except ServiceUnavailable:
+            # The store has a fault of its own to tell; the next round tries again.
+            return number
+        return number
