@@ -314,11 +314,11 @@ def test_metrics(service: RunningService, web: Web, queue: SqsQueue) -> None:
         f'rockdove_messages{{queue="{queue.name}",state="in_flight"}} 2.0',
         f'rockdove_events_total{{event="received",queue="{queue.name}"}} 2.0',
     ):
-        assert line in text or line.replace('event="received",', "") in text.replace(',event="received"', "")
+        assert line in text
     _call(web, "AckThrough", queue, Sequence=0)
     text = web.get("/metrics").text
     assert f'rockdove_leased_messages{{queue="{queue.name}"}}' not in text
-    assert f'rockdove_events_total{{queue="{queue.name}",event="deleted"}} 2.0' in text
+    assert f'rockdove_events_total{{event="deleted",queue="{queue.name}"}} 2.0' in text
 
 
 def test_a_silent_consumer_loses_its_leases_if_wanted(services: Services, store: str) -> None:
