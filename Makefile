@@ -105,11 +105,12 @@ licences: environment ## write docs/reference/licences.md anew
 	@$(BIN)/python scripts/licences.py
 
 .PHONY: bench
-bench: setup ## our speed beside a server that stores nothing, driven by wrk; the analysis of a trace; the Petri net kernel
+bench: setup ## our speed beside a server that stores nothing, driven by wrk; the analysis of a trace; the models of a queue
 	@scripts/need.sh wrk=wrk
 	@$(BIN)/python -m bench.run $(ARGS)
 	@$(BIN)/python -m bench.analysis
 	@$(BIN)/python -m bench.petri
+	@$(BIN)/python -m bench.capacity
 
 .PHONY: bench-peers
 bench-peers: setup ## the same loads on ElasticMQ and moto

@@ -1,4 +1,7 @@
-"""Queues of slots for compiled loops: an array holds the first and the last, another who follows whom."""
+"""Queues of slots for compiled loops: a first slot, a last one, and an array that says who follows whom.
+
+The ends are numbers that go in and come out, so that they stay in registers.
+"""
 
 from typing import Any, Final
 
@@ -12,26 +15,19 @@ NONE: Final = -1
 
 
 @compiled
-def append(ends: Array, follower: Array, slot: int) -> None:
+def append(first: int, last: int, follower: Array, slot: int) -> tuple[int, int]:
+    """The new ends."""
     follower[slot] = NONE
-    if ends[0] == NONE:
-        ends[0] = slot
-    else:
-        follower[ends[1]] = slot
-    ends[1] = slot
+    if first == NONE:
+        return slot, slot
+    follower[last] = slot
+    return first, slot
 
 
 @compiled
-def prepend(ends: Array, follower: Array, slot: int) -> None:
-    follower[slot] = ends[0]
-    if ends[0] == NONE:
-        ends[1] = slot
-    ends[0] = slot
-
-
-@compiled
-def take(ends: Array, follower: Array) -> int:
-    """The first, which must be there."""
-    slot = ends[0]
-    ends[0] = follower[slot]
-    return int(slot)
+def prepend(first: int, last: int, follower: Array, slot: int) -> tuple[int, int]:
+    """The new ends."""
+    follower[slot] = first
+    if first == NONE:
+        return slot, slot
+    return slot, last

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rockdove.capacity.compiled import compiled
-from rockdove.capacity.vma.chain import NONE, append, prepend, take
+from rockdove.capacity.vma.chain import NONE, append, prepend
 from rockdove.capacity.vma.heap import pop, push, replace
 
 Array = np.ndarray[Any, Any]
@@ -60,15 +60,17 @@ def rehold(held: Array, number: Array) -> Array:
 
 
 @compiled
-def release(held: Array, slot: int, expected: int, ends: Array, follower: Array, number: Array) -> int:
-    """Holds the message until all before it are there; gives the number that is expected next."""
+def release(
+    held: Array, slot: int, expected: int, first: int, last: int, follower: Array, number: Array
+) -> tuple[int, int, int]:
+    """Holds the message until all before it are there; gives the number expected next, and the queue's new ends."""
     room = len(held) - 1
     held[number[slot] & room] = slot
     while held[expected & room] != NONE:
-        append(ends, follower, held[expected & room])
+        first, last = append(first, last, follower, held[expected & room])
         held[expected & room] = NONE
         expected += 1
-    return expected
+    return expected, first, last
 
 
 @compiled
@@ -101,7 +103,8 @@ def run(
     sending_s, sending, busy1 = np.empty(threads[0]), np.empty(threads[0], np.int64), 0
     serving_s, serving, busy2 = np.empty(threads[1]), np.empty(threads[1], np.int64), 0
     return_s, returning, invisible = np.empty(_SLOTS), np.empty(_SLOTS, np.int64), 0
-    for_sender, on_link, for_broker = np.full(2, NONE), np.full(2, NONE), np.full(2, NONE)
+    # The first and the last of each queue.
+    for_sender, for_sender_end, on_link, on_link_end, for_broker, for_broker_end = NONE, NONE, NONE, NONE, NONE, NONE
     waiting, delivered = 0, 0
     spent_s, waiting_s, busy1_s, busy2_s, active1_s, active2_s = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     last = warm_up_s
@@ -111,8 +114,8 @@ def run(
         now, kind = next_arrival, _ARRIVES
         if busy1 > 0 and sending_s[0] < now:
             now, kind = sending_s[0], _SENT
-        if on_link[0] != NONE and moment[on_link[0]] < now:
-            now, kind = moment[on_link[0]], _REACHES
+        if on_link != NONE and moment[on_link] < now:
+            now, kind = moment[on_link], _REACHES
         if busy2 > 0 and serving_s[0] < now:
             now, kind = serving_s[0], _SERVED
         if invisible > 0 and return_s[0] < now:
@@ -143,26 +146,26 @@ def run(
                 push(sending_s, sending, busy1, now + draw(random, rates[0], scvs[0]), slot)
                 busy1 += 1
             else:
-                append(for_sender, follower, slot)
+                for_sender, for_sender_end = append(for_sender, for_sender_end, follower, slot)
                 waiting += 1
         elif kind == _SENT:
             slot = sending[0]
-            if for_sender[0] != NONE:
-                following = take(for_sender, follower)
-                replace(sending_s, sending, busy1, now + draw(random, rates[0], scvs[0]), following)
+            if for_sender != NONE:
+                replace(sending_s, sending, busy1, now + draw(random, rates[0], scvs[0]), for_sender)
+                for_sender = follower[for_sender]
                 waiting -= 1
             else:
                 pop(sending_s, sending, busy1)
                 busy1 -= 1
             moment[slot] = now + link_s
-            append(on_link, follower, slot)
+            on_link, on_link_end = append(on_link, on_link_end, follower, slot)
         elif kind == _SERVED:
             slot = serving[0]
             over_s, visible_s = now + link_s, moment[slot] + timeout_s
-            if for_broker[0] != NONE:
-                following = take(for_broker, follower)
-                replace(serving_s, serving, busy2, now + draw(random, rates[1], scvs[1]), following)
-                moment[following] = now
+            if for_broker != NONE:
+                replace(serving_s, serving, busy2, now + draw(random, rates[1], scvs[1]), for_broker)
+                moment[for_broker] = now
+                for_broker = follower[for_broker]
                 waiting -= 1
             else:
                 pop(serving_s, serving, busy2)
@@ -181,17 +184,22 @@ def run(
         else:
             waiting += 1
             if kind == _RETURNS:
-                prepend(for_broker, follower, returning[0])
+                for_broker, for_broker_end = prepend(for_broker, for_broker_end, follower, returning[0])
                 pop(return_s, returning, invisible)
                 invisible -= 1
-            elif in_order:
-                expected = release(held, take(on_link, follower), expected, for_broker, follower, number)
             else:
-                append(for_broker, follower, take(on_link, follower))
-            while for_broker[0] != NONE and busy2 < threads[1]:
-                following = take(for_broker, follower)
-                push(serving_s, serving, busy2, now + draw(random, rates[1], scvs[1]), following)
-                moment[following] = now
+                slot = on_link
+                on_link = follower[on_link]
+                if in_order:
+                    expected, for_broker, for_broker_end = release(
+                        held, slot, expected, for_broker, for_broker_end, follower, number
+                    )
+                else:
+                    for_broker, for_broker_end = append(for_broker, for_broker_end, follower, slot)
+            while for_broker != NONE and busy2 < threads[1]:
+                push(serving_s, serving, busy2, now + draw(random, rates[1], scvs[1]), for_broker)
+                moment[for_broker] = now
+                for_broker = follower[for_broker]
                 busy2 += 1
                 waiting -= 1
 
