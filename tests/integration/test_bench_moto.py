@@ -1,14 +1,11 @@
 """`rockdove bench` against another server that speaks SQS."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.support.bench import bench
-from tests.support.port import free_port, is_listening
-from tests.support.process import Process
+from tests.support.moto import moto_server
 from tests.support.server import ServerFactory
 
 FEW = ("--senders", "2", "--receivers", "2", "--messages", "5", "--size", "100", "--visibility", "2")
@@ -17,11 +14,8 @@ FEW = ("--senders", "2", "--receivers", "2", "--messages", "5", "--size", "100",
 @pytest.fixture(scope="module")
 def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The endpoint of a moto server."""
-    port = free_port()
-    command = [str(Path(sys.executable).with_name("moto_server")), "-H", "127.0.0.1", "-p", str(port)]
-    with Process(command, tmp_path_factory.mktemp("moto"), "moto") as process:
-        process.wait_for(lambda: is_listening(port), "an open port", 60)
-        yield f"http://127.0.0.1:{port}"
+    with moto_server(tmp_path_factory.mktemp("moto")) as endpoint:
+        yield endpoint
 
 
 def test_it_is_measured_like_ours(moto: str) -> None:

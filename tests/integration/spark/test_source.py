@@ -1,0 +1,190 @@
+"""Queues as streams and tables in Spark: found by itself, exactly once, and with errors that name what is wrong."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.errors import AnalysisException, StreamingQueryException
+
+from rockdove.client import Client
+from rockdove.spark import register
+from tests.support.moto import moto_server
+from tests.support.server import ServerFactory
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+Name = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def endpoint(server: ServerFactory) -> str:
+    return server.shared().endpoint
+
+
+@pytest.fixture(scope="module")
+def client(endpoint: str) -> Iterator[Client]:
+    with Client(endpoint) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The endpoint of another server that speaks SQS."""
+    with moto_server(tmp_path_factory.mktemp("moto")) as endpoint:
+        yield endpoint
+
+
+def stream(spark: "SparkSession", endpoint: str, queue: str, **options: str) -> "DataFrame":
+    return spark.readStream.format("rockdove").options(endpoint=endpoint, queue=queue, **options).load()
+
+
+def run(table: "DataFrame", folder: Path) -> "StreamingQuery":
+    """All that is there now, into Parquet files."""
+    writer = table.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
+    query = writer.option("path", str(folder / "table")).trigger(availableNow=True).start()
+    query.awaitTermination()
+    return query
+
+
+def written(spark: "SparkSession", folder: Path) -> list[Any]:
+    return spark.read.parquet(str(folder / "table")).collect()
+
+
+def test_a_queue_becomes_a_table_once(
+    spark: "SparkSession", endpoint: str, client: Client, new_name: Name, tmp_path: Path
+) -> None:
+    queue = new_name()
+    client.create_queue(queue)
+    bodies = [json.dumps({"n": n}) for n in range(50)] + ["no json"]
+    client.send_batch(queue, bodies)
+    options = {"bodyFormat": "json", "bodySchema": "n INT", "numPartitions": "2", "maxMessagesPerTrigger": "30"}
+    table = stream(spark, endpoint, queue, **options)
+    assert table.columns == [
+        "message_id",
+        "body",
+        "sent_at",
+        "receive_count",
+        "group_id",
+        "deduplication_id",
+        "sequence_number",
+        "attributes",
+        "physical",
+        "value",
+        "unparsed",
+    ]
+    query = run(table, tmp_path)
+    progress = query.recentProgress
+    assert sum(each["numInputRows"] for each in progress) == 51
+    assert all(each["processedRowsPerSecond"] > 0 for each in progress if each["numInputRows"])
+    rows = written(spark, tmp_path)
+    assert Counter(row.body for row in rows) == Counter(bodies)
+    assert sorted(row.value.n for row in rows if row.value) == list(range(50))
+    assert [row.unparsed for row in rows if row.unparsed] == ["no json"]
+
+    again = run(stream(spark, endpoint, queue, **options), tmp_path)
+    assert sum(each["numInputRows"] for each in again.recentProgress) == 0
+    assert len(written(spark, tmp_path)) == 51
+    left = client.attributes(queue, ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"])
+    assert set(left.values()) == {"0"}
+
+
+def test_both_actions_on_a_batch_see_the_same_rows(
+    spark: "SparkSession", endpoint: str, client: Client, new_name: Name, tmp_path: Path
+) -> None:
+    queue = new_name()
+    client.create_queue(queue)
+    client.send_batch(queue, [str(n) for n in range(20)])
+    seen: list[set[str]] = []
+
+    def twice(batch: "DataFrame", number: int) -> None:
+        seen.extend({row.message_id for row in batch.collect()} for _ in range(2))
+
+    table = stream(spark, endpoint, queue).select("message_id")
+    query = table.writeStream.foreachBatch(twice).option("checkpointLocation", str(tmp_path / "c"))
+    query.trigger(availableNow=True).start().awaitTermination()
+    assert seen[0] == seen[1]
+    assert len(seen[0]) == 20
+
+
+def test_a_view_shows_a_queue_and_no_plan_shows_a_secret(
+    spark: "SparkSession", endpoint: str, client: Client, new_name: Name, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queue = new_name()
+    client.create_queue(queue)
+    client.send_batch(queue, ["a", "b"])
+    # A second time does no harm.
+    register(spark)
+    spark.sql(
+        f"CREATE OR REPLACE TEMPORARY VIEW seen USING rockdove OPTIONS (endpoint '{endpoint}', queue '{queue}', "
+        "accessKey 'someone', secretKey 'hush-hush', sessionToken 'hush-too')"
+    )
+    assert [row.body for row in spark.sql("SELECT body FROM seen ORDER BY body").collect()] == ["a", "b"]
+    spark.sql("SELECT body FROM seen").explain(True)
+    keys = {"accessKey": "someone", "secretKey": "hush-hush", "sessionToken": "hush-too"}
+    stream(spark, endpoint, queue, **keys).explain(True)
+    shown = capsys.readouterr().out
+    assert queue in shown
+    assert "hush" not in shown
+    assert "someone" not in shown
+
+
+def test_a_drain_is_read_again_until_it_is_acknowledged(
+    spark: "SparkSession", endpoint: str, client: Client, new_name: Name
+) -> None:
+    queue = new_name()
+    client.create_queue(queue)
+    client.send_batch(queue, [str(n) for n in range(12)])
+    reader = spark.read.format("rockdove").options(endpoint=endpoint, mode="drain", leaseId="report")
+    for _ in range(2):
+        assert reader.load(queue).count() == 12
+    assert client.ack_through(queue, "report").messages == 12
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({}, "the option queue is missing"),
+        ({"queue": "jobs", "quueue": "jobs"}, "there is no option quueue"),
+        ({"queue": "never-created"}, "there is no queue never-created"),
+        ({"queue": "jobs", "mode": "drain"}, "the option leaseId is missing"),
+    ],
+)
+def test_what_is_wrong_is_named(spark: "SparkSession", endpoint: str, options: dict[str, str], named: str) -> None:
+    with pytest.raises(AnalysisException, match=named):
+        spark.read.format("rockdove").options(endpoint=endpoint, **options).load().collect()
+
+
+def test_a_queue_deleted_under_a_query_is_one_clear_error(
+    spark: "SparkSession", endpoint: str, client: Client, new_name: Name, tmp_path: Path
+) -> None:
+    queue = new_name()
+    client.create_queue(queue)
+    table = stream(spark, endpoint, queue, waitTimeSeconds="0")
+    writer = table.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c"))
+    query = writer.start()
+    query.processAllAvailable()
+    client.delete_queue(queue)
+    with pytest.raises(StreamingQueryException, match=f"there is no queue {queue} at {endpoint}"):
+        query.awaitTermination(60)
+
+
+def test_another_service_is_read_through_a_journal(
+    spark: "SparkSession", moto: str, new_name: Name, tmp_path: Path
+) -> None:
+    queue = new_name()
+    with Client(moto) as client:
+        client.create_queue(queue)
+        client.send_batch(queue, [str(n) for n in range(45)])
+    options = {"journal": str(tmp_path / "journal"), "maxMessagesPerTrigger": "30"}
+    for _ in range(2):
+        run(stream(spark, moto, queue, **options), tmp_path)
+    assert Counter(row.body for row in written(spark, tmp_path)) == Counter(str(n) for n in range(45))
+    with pytest.raises(StreamingQueryException, match="the option journal is missing"):
+        run(stream(spark, moto, queue), tmp_path / "other")
+    with pytest.raises(AnalysisException, match="is not Rockdove: other services let nobody look"):
+        spark.read.format("rockdove").options(endpoint=moto).load(queue).collect()
