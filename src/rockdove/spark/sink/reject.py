@@ -1,6 +1,7 @@
 """Rows that a queue does not take: named in an error, or kept in a table of their own."""
 
 import re
+import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -65,14 +66,21 @@ def refuse(origin: Origin, rejects: Sequence[Reject]) -> RowsRefused:
 
 
 def keep(path: str, origin: Origin, rejects: Sequence[Reject]) -> None:
-    """Write them as Parquet; another attempt at the same partition replaces the file by the same."""
+    """Write them as Parquet, in one file for a partition, whatever the number of attempts at it.
+
+    A file with as many rows stays: an attempt that comes too late is not told of all rows that the queue refused.
+    """
     system, folder = _system(path)
     system.create_dir(folder, recursive=True)
     name = f"{re.sub(r'[^A-Za-z0-9-]', '-', origin.application)}-{origin.batch}-{origin.partition}.parquet"
-    # Spark does not read files whose names begin so.
-    draft = f"{folder}/_{name}"
-    pq.write_table(pa.Table.from_pylist([_row(origin, each) for each in rejects], _SCHEMA), draft, filesystem=system)
-    system.move(draft, f"{folder}/{name}")
+    path = f"{folder}/{name}"
+    if system.get_file_info(path).is_file and pq.read_metadata(path, filesystem=system).num_rows >= len(rejects):
+        return
+    rows = [_row(origin, each) for each in sorted(rejects, key=lambda each: each.place)]
+    # Spark does not read files whose names begin so; two attempts at a time do not meet.
+    draft = f"{folder}/_{uuid.uuid4().hex}-{name}"
+    pq.write_table(pa.Table.from_pylist(rows, _SCHEMA), draft, filesystem=system)
+    system.move(draft, path)
 
 
 def _system(path: str) -> tuple[fs.FileSystem, str]:

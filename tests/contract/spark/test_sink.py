@@ -1,0 +1,240 @@
+"""Rows into a queue: once with Rockdove, whatever attempts are made; at least once elsewhere."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from msgspec.structs import replace
+
+from rockdove.client import Client, Outgoing
+from rockdove.core.limits import MAX_MESSAGE_BYTES
+from rockdove.core.message import Attribute
+from rockdove.spark.service.place import Place
+from rockdove.spark.service.trouble import Refused
+from rockdove.spark.sink.chunk import deduplicated
+from rockdove.spark.sink.publish import Publication
+from rockdove.spark.sink.reject import Origin, RowsRefused
+from rockdove.spark.sink.row import Row
+from rockdove.spark.sink.send import Sending
+from rockdove.wire.shape import BatchResultErrorEntry
+from tests.contract.spark.conftest import bodies
+from tests.support.service import RunningService
+
+ORIGIN = Origin("app", 5, 2)
+WRONG = "not in XML: \x01"
+
+
+class Killed(Exception):
+    """The executor was killed here."""
+
+
+def rows(texts: Iterable[str | None]) -> Iterator[Row]:
+    return (Row(place, None if text is None else Outgoing(body=text)) for place, text in enumerate(texts))
+
+
+def dying(found: Iterable[Row], after: int) -> Iterator[Row]:
+    for row in found:
+        if row.place == after:
+            raise Killed
+        yield row
+
+
+def taken(client: Client, queue: str) -> list[str]:
+    """All bodies, in the order in which they come."""
+    found: list[str] = []
+    while messages := client.receive(queue, limit=100):
+        found += [message.body for message in messages]
+    return found
+
+
+@pytest.fixture
+def attempt(client: Client, where: Place) -> Callable[..., Publication]:
+    def make(name: str, origin: Origin = ORIGIN, rejects: Path | None = None) -> Publication:
+        return Publication(client, where, origin, name, None if rejects is None else str(rejects))
+
+    return make
+
+
+Attempt = Callable[..., Publication]
+
+
+def test_a_partition_is_published_whole(attempt: Attempt, client: Client, queue: str) -> None:
+    assert attempt("a").write(rows(bodies(2_500))) == (2_500, 0)
+    assert Counter(taken(client, queue)) == Counter(bodies(2_500))
+
+
+def test_nothing_is_seen_of_an_attempt_that_dies(attempt: Attempt, client: Client, queue: str) -> None:
+    with pytest.raises(Killed):
+        attempt("a").write(dying(rows(bodies(2_500)), 2_400))
+    assert taken(client, queue) == []
+    assert attempt("b").write(rows(bodies(2_500))) == (2_500, 0)
+    assert len(taken(client, queue)) == 2_500
+
+
+def test_attempts_after_the_first_publish_nothing_and_succeed(
+    attempt: Attempt, client: Client, queue: str, steady: RunningService
+) -> None:
+    for name in ("a", "b", "c"):
+        assert attempt(name).write(rows(bodies(1_200))) == (1_200, 0)
+        # However late it comes.
+        steady.advance(86_400)
+    steady.advance(-2 * 86_400)
+    assert Counter(taken(client, queue)) == Counter(bodies(1_200))
+
+
+def test_attempts_at_the_same_time_publish_once(attempt: Attempt, client: Client, queue: str) -> None:
+    """A speculative task: both stage, and one is the first to finish."""
+    inner = attempt("b")
+
+    def overtaken() -> Iterator[Row]:
+        for row in rows(bodies(1_500)):
+            if row.place == 1_300:
+                assert inner.write(rows(bodies(1_500))) == (1_500, 0)
+            yield row
+
+    assert attempt("a").write(overtaken()) == (1_500, 0)
+    assert Counter(taken(client, queue)) == Counter(bodies(1_500))
+
+
+def test_other_partitions_batches_and_applications_are_apart(attempt: Attempt, client: Client, queue: str) -> None:
+    for origin in (ORIGIN, Origin("app", 5, 3), Origin("app", 6, 2), Origin("other", 5, 2)):
+        attempt("a", origin).write(rows(["x"]))
+    assert len(taken(client, queue)) == 4
+
+
+def test_no_rows_are_no_messages(attempt: Attempt, client: Client, queue: str) -> None:
+    assert attempt("a").write(rows([])) == (0, 0)
+    assert taken(client, queue) == []
+
+
+def test_a_batch_that_was_cut_otherwise_is_not_taken_for_the_same(attempt: Attempt) -> None:
+    attempt("a").write(rows(bodies(10)))
+    with pytest.raises(Refused, match=r"10 rows of it were sent to .* and now there are 11"):
+        attempt("b").write(rows(bodies(11)))
+
+
+def test_a_batch_from_long_ago_is_refused(attempt: Attempt) -> None:
+    attempt("a", Origin("app", 500, 0)).write(rows(["x"]))
+    with pytest.raises(Refused, match="much newer batches of this application"):
+        attempt("a", Origin("app", 1, 0)).write(rows(["x"]))
+
+
+def test_rows_that_cannot_be_sent_are_named_and_none_is_sent(attempt: Attempt, client: Client, queue: str) -> None:
+    for wrong, code in [(None, "NoBody"), ("x" * (MAX_MESSAGE_BYTES + 1), "MessageTooLong"), (WRONG, "Invalid")]:
+        with pytest.raises(RowsRefused, match=rf"batch 5, partition 2: the queue does not take row 2 \({code}"):
+            attempt("a").write(rows(["a", "b", wrong, "c"]))
+    assert taken(client, queue) == []
+
+
+@pytest.mark.parametrize("place", [0, 1_500, 2_199])
+def test_rejects_go_to_a_table_and_the_others_to_the_queue(
+    place: int, attempt: Attempt, client: Client, queue: str, tmp_path: Path
+) -> None:
+    texts: list[str | None] = [*bodies(2_200)]
+    texts[place], texts[7] = WRONG, "x" * (MAX_MESSAGE_BYTES + 1)
+    attempt("a", rejects=tmp_path).write(rows(texts))
+    # The service tells a late attempt who has won, and no more of what is wrong with its rows.
+    attempt("b", rejects=tmp_path).write(rows(texts))
+    found = pq.read_table(tmp_path).to_pylist()
+    assert [row["row"] for row in found] == sorted({7, place})
+    assert Counter(taken(client, queue)) == Counter(text for at, text in enumerate(texts) if at not in (7, place))
+
+
+def test_a_queue_that_takes_less_says_so_by_row(attempt: Attempt, client: Client, queue: str) -> None:
+    client.set_attributes(queue, {"MaximumMessageSize": "1024"})
+    with pytest.raises(RowsRefused, match=r"row 1 \(InvalidParameterValue"):
+        attempt("a").write(rows(["a", "x" * 1025]))
+
+
+def test_all_of_a_row_arrives(attempt: Attempt, client: Client, queue: str, steady: RunningService) -> None:
+    message = Outgoing(body="b", attributes={"n": Attribute("Number.int", "7")}, delay_s=60, group_id="tenant")
+    attempt("a").write([Row(0, message)])
+    assert client.receive(queue) == []
+    steady.advance(61)
+    (found,) = client.receive(queue)
+    assert found.message_attributes == {"n": Attribute("Number.int", "7")}
+    assert found.attributes["MessageGroupId"] == "tenant"
+
+
+def test_a_fifo_queue_keeps_the_order_of_a_partition(
+    client: Client, where: Place, new_name: Callable[..., str]
+) -> None:
+    fifo = new_name(".fifo")
+    client.create_queue(fifo, attributes={"FifoQueue": "true"})
+    texts = [f"{n % 7}" for n in range(1_100)]
+    found = deduplicated([Row(at, Outgoing(body=text, group_id="g")) for at, text in enumerate(texts)], ORIGIN)
+    Publication(client, replace(where, queue=fifo), ORIGIN, "a", None).write(found)
+    received: list[str] = []
+    while messages := client.receive(fifo, limit=100):
+        received += [message.body for message in messages]
+        client.delete_batch(fifo, [message.receipt_handle for message in messages])
+    assert received == texts
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_row_is_there_once_whenever_tasks_die(seed: int, attempt: Attempt, client: Client, queue: str) -> None:
+    rng = random.Random(seed)
+    for partition in range(4):
+        texts = [f"{partition}-{n}" for n in range(1_300)]
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                task = attempt(f"{partition}-{tries}", Origin("app", 1, partition))
+                task.write(dying(rows(texts), rng.randrange(3_000)))
+            except Killed:
+                continue
+            # The driver may not have heard of it.
+            if rng.random() < 0.5:
+                break
+    expected = Counter(f"{partition}-{n}" for partition in range(4) for n in range(1_300))
+    assert Counter(taken(client, queue)) == expected
+
+
+def test_elsewhere_rows_are_sent_at_least_once(client: Client, where: Place, queue: str, tmp_path: Path) -> None:
+    texts = [*bodies(25), WRONG, None]
+    for _ in range(2):
+        assert Sending(client, where, ORIGIN, str(tmp_path)).write(rows(texts)) == (25, 2)
+    assert Counter(taken(client, queue)) == Counter(2 * bodies(25))
+    assert [row["row"] for row in pq.read_table(tmp_path).to_pylist()] == [25, 26]
+    with pytest.raises(RowsRefused, match="row 26"):
+        Sending(client, where, ORIGIN, None).write(rows(texts))
+
+
+def test_elsewhere_a_fifo_queue_drops_what_a_second_attempt_sends(
+    client: Client, where: Place, new_name: Callable[..., str]
+) -> None:
+    fifo = new_name(".fifo")
+    client.create_queue(fifo, attributes={"FifoQueue": "true"})
+    for _ in range(2):
+        messages = [Row(at, Outgoing(body="same", group_id=f"g{at}")) for at in range(15)]
+        Sending(client, replace(where, queue=fifo), ORIGIN, None).write(deduplicated(messages, ORIGIN))
+    assert len(client.receive(fifo, limit=100)) == 15
+
+
+def test_elsewhere_rows_that_the_service_cannot_store_are_sent_again(
+    client: Client, where: Place, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Client.send_batch
+    troubles = iter([True, False, True, True, True, True, True])
+
+    def send(self: Client, name: str, messages: list[Any]) -> Any:
+        answer = real(self, name, messages)
+        if next(troubles):
+            lost = answer.successful.pop()
+            answer.failed.append(_trouble(lost.id))
+        return answer
+
+    monkeypatch.setattr(Client, "send_batch", send)
+    sending = Sending(client, where, ORIGIN, None, sleep=lambda s: None)
+    assert sending.write(rows(["a", "b"])) == (2, 0)
+    with pytest.raises(RowsRefused, match=r"did not store row 1 \(InternalError\), asked 5 times"):
+        sending.write(rows(["a", "b"]))
+
+
+def _trouble(name: str) -> BatchResultErrorEntry:
+    return BatchResultErrorEntry(id=name, sender_fault=False, code="InternalError")

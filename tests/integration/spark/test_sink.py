@@ -1,0 +1,94 @@
+"""Tables into queues with Spark: once, as streams and in batches, and back."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.errors import AnalysisException, PySparkException
+
+from rockdove.client import Client
+from tests.support.server import ServerFactory
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Name = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def endpoint(server: ServerFactory) -> str:
+    return server.shared().endpoint
+
+
+@pytest.fixture(scope="module")
+def client(endpoint: str) -> Iterator[Client]:
+    with Client(endpoint) as client:
+        yield client
+
+
+@pytest.fixture
+def queue(client: Client, new_name: Name) -> str:
+    name = new_name()
+    client.create_queue(name)
+    return name
+
+
+def number(client: Client, queue: str) -> int:
+    return int(client.attributes(queue, ["ApproximateNumberOfMessages"])["ApproximateNumberOfMessages"])
+
+
+def test_a_batch_of_a_stream_that_is_run_again_is_not_written_again(
+    spark: "SparkSession", endpoint: str, client: Client, queue: str, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.txt").write_text("\n".join(str(n) for n in range(30)))
+    table = spark.readStream.text(str(tmp_path / "in")).withColumnRenamed("value", "body")
+    checkpoint = tmp_path / "checkpoint"
+    writer = table.writeStream.format("rockdove").options(endpoint=endpoint, queue=queue)
+    writer = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+    writer.start().awaitTermination()
+    assert number(client, queue) == 30
+    # As if the driver had been killed right before it wrote that the batch was done.
+    for path in (checkpoint / "commits").iterdir():
+        path.unlink()
+    writer.start().awaitTermination()
+    assert (checkpoint / "commits" / "0").is_file()
+    assert number(client, queue) == 30
+
+
+def test_a_batch_with_a_name_is_written_once(spark: "SparkSession", endpoint: str, client: Client, queue: str) -> None:
+    table = spark.range(40).selectExpr("CAST(id AS STRING) AS body", "map('n', CAST(id AS STRING)) AS attributes")
+    writer = table.repartition(2).write.format("rockdove").mode("append").options(endpoint=endpoint, queue=queue)
+    for _ in range(2):
+        writer.options(application="nightly", batch="7").save()
+    assert number(client, queue) == 40
+    writer.options(application="nightly", batch="8").save()
+    assert number(client, queue) == 80
+    (message,) = client.receive(queue)
+    assert message.message_attributes["n"].string_value == message.body
+
+
+def test_rows_that_are_too_large_are_named_or_kept(
+    spark: "SparkSession", endpoint: str, client: Client, queue: str, tmp_path: Path
+) -> None:
+    table = spark.range(3).selectExpr("IF(id = 1, repeat('x', 1048577), CAST(id AS STRING)) AS body").coalesce(1)
+    writer = table.write.format("rockdove").mode("append").options(endpoint=endpoint, queue=queue)
+    with pytest.raises(PySparkException, match=r"row 1 \(MessageTooLong"):
+        writer.save()
+    assert number(client, queue) == 0
+    writer.option("rejectsPath", str(tmp_path / "rejects")).save()
+    assert number(client, queue) == 2
+    (row,) = spark.read.parquet(str(tmp_path / "rejects")).collect()
+    assert (row["row"], len(row.body)) == (1, 1_048_577)
+
+
+def test_columns_that_do_not_fit_are_named(spark: "SparkSession", endpoint: str, queue: str) -> None:
+    with pytest.raises(AnalysisException, match="the sink has no column id"):
+        spark.range(1).selectExpr("id", "'x' AS body").write.format("rockdove").mode("append").options(
+            endpoint=endpoint, queue=queue
+        ).save()
+    with pytest.raises(AnalysisException, match="a queue cannot be overwritten"):
+        spark.range(1).selectExpr("'x' AS body").write.format("rockdove").mode("overwrite").options(
+            endpoint=endpoint, queue=queue
+        ).save()
