@@ -16,7 +16,7 @@ from tests.support.server import ServerFactory
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 Name = Callable[..., str]
 
