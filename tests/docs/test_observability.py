@@ -36,6 +36,8 @@ def seen(server: ServerFactory) -> Scrape:
     assert web.call("SendMessage", {"QueueUrl": url, "MessageBody": "x"}).status == 200
     assert web.call("SendMessage", {"QueueUrl": url}).status == 400
     assert web.call("ReceiveMessage", {"QueueUrl": url}).status == 200
+    lease = {"QueueUrl": url, "Consumer": "c", "Shard": 0, "Sequence": 0}
+    assert web.call("Rockdove.LeaseBatch", lease).status == 200
     web.close()
     return scrape(own.port)
 
