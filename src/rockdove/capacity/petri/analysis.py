@@ -12,6 +12,7 @@ from rockdove.capacity.petri.expression import (
     FORMS,
     NOW,
     RANDOM,
+    RESERVED,
     assigned,
     conjuncts,
     expression,
@@ -155,6 +156,10 @@ class Analysis:
 
     def _check_code(self) -> None:
         made = assigned(self.code)
+        if wrong := sorted(made & RESERVED):
+            raise InvalidExpression(
+                self._where("code"), f"{', '.join(wrong)} has a meaning of its own, and no other value"
+            )
         for statement in self.code:
             self._require(statement, {*self.bound, *made}, self._where("code"))
 

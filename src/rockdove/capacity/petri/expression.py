@@ -11,6 +11,8 @@ from rockdove.capacity.petri.error import InvalidExpression
 RANDOM = ("bernoulli", "discrete", "erlang", "exponential", "gamma", "normal", "uniform")
 FORMS = ("each", "empty", "times")
 NOW = "now"
+# Words that cannot be variables.
+RESERVED = frozenset((*RANDOM, *FORMS, NOW))
 
 
 class _Lists(ast.NodeTransformer):
@@ -67,12 +69,11 @@ def names(node: ast.AST) -> set[str]:
 
 
 def assigned(code: Iterable[ast.stmt]) -> set[str]:
-    return {
-        each.id
-        for statement in code
-        for each in ast.walk(statement)
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    }
+    """The names that have a value after it; those of comprehensions are gone then."""
+    nodes = [each for statement in code for each in ast.walk(statement)]
+    inner = {id(name) for each in nodes if isinstance(each, ast.comprehension) for name in ast.walk(each.target)}
+    stored = [each for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
+    return {each.id for each in stored if id(each) not in inner}
 
 
 def conjuncts(guard: ast.expr) -> list[ast.expr]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rockdove.capacity.petri.colour import Colour, closure, declared
-from rockdove.capacity.petri.error import DuplicateName, NetError, UnknownNode, at
-from rockdove.capacity.petri.expression import expression, statements
+from rockdove.capacity.petri.error import DuplicateName, InvalidExpression, NetError, UnknownNode, at
+from rockdove.capacity.petri.expression import NOW, expression, statements
 
 # Priorities as CPN Tools has them: the smaller goes first.
 HIGH, NORMAL, LOW = 100, 1_000, 10_000
@@ -81,6 +81,10 @@ class Net:
     places: dict[str, Place] = field(default_factory=dict, init=False)
     transitions: dict[str, Transition] = field(default_factory=dict, init=False)
     substitutions: dict[str, Substitution] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        if NOW in self.declare:
+            raise InvalidExpression(at(self.name), f"{NOW} is the model time, and cannot be declared")
 
     def place(self, name: str, colour: Colour, initial: Initial = (), *, fusion: str = "") -> Place:
         """Raises `NetError` for a name that is taken or an initial marking that is no expression."""

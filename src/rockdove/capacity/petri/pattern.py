@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rockdove.capacity.petri.colour import Colour, Listing, Product, Record, plain
 from rockdove.capacity.petri.error import ColourMismatch, InvalidExpression
-from rockdove.capacity.petri.expression import names, source
+from rockdove.capacity.petri.expression import NOW, RESERVED, names, source
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class Pattern:
         if isinstance(node, ast.Name) and self._is_variable(node.id):
             self.variables.setdefault(node.id, colour)
             return
+        if isinstance(node, ast.Name) and node.id in RESERVED - {NOW, *self.scope}:
+            raise InvalidExpression(self.where, f"{node.id} is a word with a meaning of its own, and no variable")
         parts = self._parts(node, colour, "")
         if parts is None:
             self.needs |= {name for name in names(node) if self._is_variable(name)}
@@ -48,7 +50,7 @@ class Pattern:
             self._look(part, of)
 
     def _is_variable(self, name: str) -> bool:
-        return name not in self.scope and name != "_"
+        return name not in self.scope and name not in RESERVED and name != "_"
 
     def steps(self, value: str, known: set[str]) -> list[Step]:
         """How to match a value when some variables are known already."""

@@ -80,6 +80,24 @@ BROKEN: list[tuple[str, type[NetError], str, Callable[[Net], object]]] = [
         lambda n: n.transition("Pay", {"In": "_x"}),
     ),
     (
+        "a variable with the name of a function",
+        InvalidExpression,
+        "net Bank, transition Pay, arc from In: uniform is a word with a meaning of its own, and no variable",
+        lambda n: ready(n) if n.transition("Pay", {"In": "uniform"}) else None,
+    ),
+    (
+        "code that sets the time",
+        InvalidExpression,
+        "net Bank, transition Pay, code: now has a meaning of its own",
+        lambda n: ready(n) if n.transition("Pay", {"In": "x"}, code="now = 3") else None,
+    ),
+    (
+        "a declaration of the time",
+        InvalidExpression,
+        "net Bank: now is the model time, and cannot be declared",
+        lambda n: Net(n.name, {"now": 5}),
+    ),
+    (
         "an unbound variable on an arc out",
         UnboundVariable,
         "net Bank, transition Pay, arc to Out: y has no value; the arcs into the transition bind x",

@@ -144,6 +144,34 @@ def test_code_runs_when_it_fires_and_not_before() -> None:
     assert values(run, "B") == [4]
 
 
+def test_code_of_several_lines_and_variables_named_like_functions() -> None:
+    net = Net("Lines")
+    net.place("A", INT, [1, 2, 3])
+    net.place("B", INTS)
+    code = """
+if id > 1:
+    size = id * 2
+else:
+    size = 0
+found = [each for each in range(size) if each % 2]
+"""
+    net.transition("Go", {"A": "id"}, {"B": "found"}, code=code)
+    run = Simulator(net)
+    run.run()
+    assert values(run, "B") == [(), (1, 3), (1, 3, 5)]
+
+
+def test_a_token_may_have_to_be_of_the_moment() -> None:
+    net = Net("Moment")
+    net.place("Due", REAL, [2, 5])
+    net.place("Clock", timed(UNIT), "each([unit, unit]) @+ 2")
+    net.place("Met", REAL)
+    net.transition("Meet", {"Due": "now", "Clock": "unit"}, {"Met": "now"})
+    run = Simulator(net)
+    run.run()
+    assert values(run, "Met") == [2]
+
+
 def test_priorities() -> None:
     net = Net("Priority")
     net.place("A", INT, [1])
