@@ -145,7 +145,7 @@ def test_a_step_that_fails_leaves_the_old_format(tmp_path: Path, monkeypatch: py
     before = tables(tmp_path / "data")
     broken = {FORMAT: f"{folder._STEPS[FORMAT]}; INSERT INTO nowhere VALUES (1)"}
     monkeypatch.setattr(folder, "_STEPS", folder._STEPS | broken)
-    with pytest.raises(apsw.SQLError):
+    with pytest.raises(DataFolderError, match="no such table: nowhere"):
         Folder(tmp_path / "data").connect()
     assert version(tmp_path / "data") == 1
     assert tables(tmp_path / "data") == before
