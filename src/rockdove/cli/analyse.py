@@ -22,15 +22,7 @@ def analyse(
         list[str], typer.Argument(metavar="TRACE...", help="Folders, files or patterns of traces.", show_default=False)
     ],
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="The folder for the results.")],
-    master: Annotated[
-        str | None,
-        typer.Option(
-            "--master",
-            metavar="URL",
-            help="The Spark master: local[2], spark://HOST:7077, yarn, k8s://...",
-            show_default="that of spark-submit, or local[*]",
-        ),
-    ] = None,
+    master: option.Master = None,
     window: Annotated[
         str | None,
         typer.Option(
@@ -40,9 +32,7 @@ def analyse(
             show_default="by the trace's length",
         ),
     ] = None,
-    conf: Annotated[
-        list[str] | None, typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark; repeatable.")
-    ] = None,
+    conf: option.Conf = None,
     as_json: option.Json = False,
 ) -> None:
     """Tell from traces how a service did: rates, response times, order, duplicates, loss.

@@ -34,6 +34,7 @@ class _Root(LazyGroup):
         "watch": "rockdove.cli.watch:watch",
         "net": "rockdove.cli.net:app",
         "plan": "rockdove.cli.plan:plan",
+        "simulate": "rockdove.cli.simulate:simulate",
         "version": "rockdove.cli.version:version",
     }
 

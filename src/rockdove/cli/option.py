@@ -23,3 +23,15 @@ Region: TypeAlias = Annotated[
     ),
 ]
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Master: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="URL",
+        help="The Spark master: local[2], spark://HOST:7077, yarn, k8s://...",
+        show_default="that of spark-submit, or local[*]",
+    ),
+]
+Conf: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark; repeatable.")
+]

@@ -22,11 +22,12 @@ def whole_path(path: str) -> str:
 
 def hand_over(spark: "SparkSession", found: Analysis, out: str) -> None:
     summary = msgspec.json.format(msgspec.json.encode(found.summary), indent=2)
-    _write(spark, f"{out}/summary.json", summary + b"\n")
-    _write(spark, f"{out}/report.html", page(found).encode())
+    write(spark, f"{out}/summary.json", summary + b"\n")
+    write(spark, f"{out}/report.html", page(found).encode())
 
 
-def _write(spark: "SparkSession", path: str, text: bytes) -> None:
+def write(spark: "SparkSession", path: str, text: bytes) -> None:
+    """A file on this machine, or wherever the path's scheme says."""
     if not _SCHEME.match(path):
         Path(path).write_bytes(text)
         return

@@ -98,14 +98,14 @@ def _python(program: str | None) -> Iterator[None]:
         del os.environ["PYSPARK_PYTHON"]
 
 
-def require() -> None:
+def require(who: str = "analysis needs") -> None:
     """Raises `MissingExtra` or `SparkFailed` if something is not installed."""
     try:
         import numba  # noqa: F401
         import pyarrow  # noqa: F401
         import pyspark  # noqa: F401
     except ImportError as error:
-        raise MissingExtra(f"analysis needs {error.name}; install it with: {INSTALL}") from None
+        raise MissingExtra(f"{who} {error.name}; install it with: {INSTALL}") from None
     home = os.environ.get("JAVA_HOME")
     if not (home and os.access(Path(home) / "bin" / "java", os.X_OK)) and shutil.which("java") is None:
         raise SparkFailed(JAVA)

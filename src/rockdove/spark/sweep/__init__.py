@@ -1,0 +1,1 @@
+"""Simulations as tasks of Spark: a grid of systems, many runs of each."""

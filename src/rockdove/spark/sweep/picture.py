@@ -1,0 +1,153 @@
+"""Figures as pictures in the paper's form: the analytic model as symbols, simulations as lines with their intervals."""
+
+import io
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from rockdove.capacity.vma.experiment import Figure
+from rockdove.capacity.vma.scenario import Option
+from rockdove.core.errors import MissingExtra
+from rockdove.spark.sweep.row import Drawn, Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INSTALL: Final = "pip install 'rockdove[spark]'"
+_TITLES: Final = {
+    Figure.FIG11: "Fig. 11: mean delivery time over the number of threads",
+    Figure.FIG12: "Fig. 12: mean number of messages waiting",
+    Figure.FIG13: "Fig. 13: utilisation over the number of threads",
+    Figure.FIG14: "Fig. 14: over the mean service time (arrival 30/s, q = 0.99)",
+    Figure.FIG15: "Fig. 15: over the arrival rate (service rate 10/s, q = 0.88)",
+}
+_AXES: Final = {
+    "n": "threads of senders, and of the broker",
+    "n1": "threads of senders",
+    "n2": "threads of the broker",
+    "service_ms": "mean service time, ms",
+    "arrival": "arrivals per second",
+}
+_METRICS: Final = {
+    "delivery_s": "delivery time, s",
+    "waiting": "messages waiting",
+    "busy_sender": "senders: busy threads",
+    "busy_broker": "broker: busy threads",
+    "active_sender": "senders: any busy",
+    "active_broker": "broker: any busy",
+}
+_OPTIONS: Final[dict[str, str]] = {Option.IN_ORDER: "in order", Option.OUT_OF_ORDER: "out of order"}
+# Told apart also by those who see no difference between red and green.
+_COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#117733", "#882255")
+_LINES: Final[dict[str, Literal["--", "-"]]] = {Option.IN_ORDER: "--", Option.OUT_OF_ORDER: "-"}
+# Panels of one curve for each system and option.
+_SINGLE: Final = ("delivery_s", "waiting")
+# What is on the axis where several systems are compared.
+_SEVERAL: Final = ("service_ms", "arrival")
+# Figures whose curves reach instability: what happens there would flatten the rest.
+_CUT: Final = {
+    ("fig14", "delivery_s"): 1.0,
+    ("fig14", "waiting"): 15.0,
+    ("fig15", "delivery_s"): 1.0,
+    ("fig15", "waiting"): 15.0,
+}
+
+
+def picture(drawn: Drawn) -> bytes:
+    """An SVG file. Raises `MissingExtra`."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure as Sheet
+    except ImportError as error:
+        raise MissingExtra(f"pictures need {error.name}; install it with: {INSTALL}") from None
+    panels = [(panel, list(rows)) for panel, rows in groupby(sorted(drawn.rows, key=_panel), key=_panel)]
+    # Without a fixed salt and date, every file would differ from the last.
+    style: Any = {
+        "svg.hashsalt": drawn.figure.value,
+        "font.size": 9,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
+    with rc_context(style):
+        sheet = Sheet(figsize=(5.2 * len(panels), 4.4), layout="constrained")
+        sheet.suptitle(_TITLES[drawn.figure])
+        for axes, (panel, rows) in zip(sheet.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+            _draw(axes, panel, rows)
+        file = io.BytesIO()
+        sheet.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()
+
+
+def _panel(row: Row) -> str:
+    return row.panel
+
+
+def _draw(axes: "Axes", panel: str, rows: Sequence[Row]) -> None:
+    rows = _legible(rows)
+    metrics = sorted({row.metric for row in rows})
+    curves = [(name, list(group)) for name, group in groupby(sorted(rows, key=_place), key=_name)]
+    kinds = list(dict.fromkeys(kind for kind, _ in (name for name, _ in curves)))
+    for (kind, option), curve in curves:
+        _curve(axes, curve, _COLOURS[kinds.index(kind) % len(_COLOURS)], option)
+    axes.set_xlabel(_AXES[rows[0].x_name])
+    axes.set_ylabel(_METRICS[metrics[0]] if len(metrics) == 1 else "share")
+    axes.set_ylim(0, _CUT.get((rows[0].figure, metrics[0])) if len(metrics) == 1 else 1.03)
+    axes.set_title(f"({panel}){_fixed(rows)}", fontsize=9)
+    axes.grid(alpha=0.25)
+    axes.legend(handles=_legend(kinds, {option for (_, option), _ in curves}), fontsize=7, frameon=False)
+
+
+def _legible(rows: Sequence[Row]) -> Sequence[Row]:
+    """Utilisation of four systems, by two measures and two options, is more than an eye can follow."""
+    if rows[0].x_name not in _SEVERAL or rows[0].metric in _SINGLE:
+        return rows
+    return [row for row in rows if row.option == Option.OUT_OF_ORDER and row.metric.startswith("busy_")]
+
+
+def _kind(row: Row) -> str:
+    """What tells curves apart beside the option."""
+    system = f"n = {row.n1}" if row.x_name in _SEVERAL else f"q = {row.q:g}" if row.x_name in ("n1", "n2") else ""
+    metric = "" if row.metric in _SINGLE else _METRICS[row.metric]
+    return ", ".join(filter(None, [system, metric]))
+
+
+def _name(row: Row) -> tuple[str, str]:
+    return _kind(row), row.option
+
+
+def _place(row: Row) -> tuple[str, str, float]:
+    return _kind(row), row.option, row.x
+
+
+def _curve(axes: "Axes", rows: Sequence[Row], colour: str, option: str) -> None:
+    line = [row for row in rows if row.mean is not None]
+    means, spans = [row.mean or 0.0 for row in line], [row.ci95 or 0.0 for row in line]
+    xs = [row.x for row in line]
+    axes.errorbar(xs, means, spans, color=colour, linestyle=_LINES[option], capsize=2, linewidth=1.2)
+    known = [(row.x, row.analytic) for row in rows if row.analytic is not None]
+    if known and option == Option.OUT_OF_ORDER:
+        axes.plot(*zip(*known, strict=True), "o", color=colour, markerfacecolor="none", markersize=6)
+
+
+def _legend(kinds: Sequence[str], options: set[str]) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    grey = "#555555"
+    named = [
+        Line2D([], [], color=_COLOURS[place % len(_COLOURS)], label=kind) for place, kind in enumerate(kinds) if kind
+    ]
+    only = grey if named else _COLOURS[0]
+    styles = [
+        Line2D([], [], color=only, linestyle=_LINES[option], label=_OPTIONS[option]) for option in sorted(options)
+    ]
+    analytic = Line2D([], [], color=only, marker="o", markerfacecolor="none", linestyle="", label="analytic")
+    return [*named, *styles, analytic]
+
+
+def _fixed(rows: Sequence[Row]) -> str:
+    """What is the same for all of a panel, and is said nowhere else."""
+    row = rows[0]
+    if row.x_name in _SEVERAL and row.metric not in _SINGLE:
+        return " out of order"
+    parts = {"n": f" q = {row.q:g}", "n2": f" senders: {row.n1} threads", "n1": f" broker: {row.n2} threads"}
+    return parts.get(row.x_name, "")

@@ -1,0 +1,97 @@
+"""Simulations on Spark: the same whatever the number of parts, by either engine, and as the command prints them."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from math import nan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+
+from rockdove.capacity.vma.experiment import Figure, Run
+from rockdove.spark.sweep.picture import picture
+from rockdove.spark.sweep.sweep import sweep
+from rockdove.spark.sweep.task import Engine
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def rockdove(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "rockdove.cli", *words], capture_output=True, text=True)
+
+
+SHORT = Run(duration_s=5.0)
+ROW = ["figure", "panel", "metric", "x_name", "x", "n1", "n2", "arrival", "service_rate", "q", "option"]
+ROW += ["engine", "replications", "mean", "ci95", "analytic"]
+
+
+def test_the_number_of_parts_does_not_matter(spark: "SparkSession") -> None:
+    once = sweep(spark, [Figure.FIG11], SHORT, 3, Engine.COMPILED, 1, parts=1)
+    assert sweep(spark, [Figure.FIG11], SHORT, 3, Engine.COMPILED, 1, parts=5) == once
+    assert sweep(spark, [Figure.FIG11], SHORT, 3, Engine.COMPILED, 2, parts=5) != once
+    assert len(once[0].rows) == 28
+
+
+def test_figures_do_not_depend_on_what_else_is_asked_for(spark: "SparkSession", tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    both = sweep(
+        spark,
+        [Figure.FIG12, Figure.FIG14],
+        SHORT,
+        2,
+        Engine.COMPILED,
+        1,
+        str(tmp_path),
+        lambda done, total: told.append((done, total)),
+    )
+    assert sweep(spark, [Figure.FIG14], SHORT, 2, Engine.COMPILED, 1) == both[1:]
+    assert told[-1] == (272, 272)
+    assert pq.read_table(tmp_path / "runs").num_rows == 272
+    rows = pq.read_table(tmp_path / "rows")
+    assert rows.column_names == ROW
+    assert rows.num_rows == sum(len(figure.rows) for figure in both)
+    for figure in both:
+        assert ET.fromstring(picture(figure)).tag.endswith("svg")
+
+
+def test_both_engines_say_the_same(spark: "SparkSession") -> None:
+    # Long enough for means to settle, few enough systems for the net: figure 11's, four runs each.
+    run = Run(duration_s=20.0)
+    by = {engine: sweep(spark, [Figure.FIG11], run, 4, engine, 1)[0].rows for engine in Engine}
+    off = 0
+    for petri, compiled in zip(by[Engine.PETRI], by[Engine.COMPILED], strict=True):
+        assert (petri.x, petri.q, petri.option) == (compiled.x, compiled.q, compiled.option)
+        means, spans = [row.mean or nan for row in (petri, compiled)], [row.ci95 or nan for row in (petri, compiled)]
+        off += not abs(means[0] - means[1]) <= sum(spans)
+    # The intervals of one system in some hundreds do not touch, if the means are the same.
+    assert off <= 1
+
+
+def test_the_command(environment: None, tmp_path: Path) -> None:
+    flags = ["--replications", "1", "--duration-s", "2", "--out", str(tmp_path), "--json", "--master", "local[1]"]
+    done = rockdove("simulate", "fig13", "fig11", *flags)
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout)
+    assert (first["figure"], second["figure"]) == ("fig11", "fig13")
+    assert list(first["rows"][0]) == ROW
+    assert first["rows"][0]["ci95"] is None
+    assert {path.name for path in tmp_path.iterdir()} == {"runs", "rows", "fig11.svg", "fig13.svg"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fig10"], "no figure 'fig10'"),
+        (["fig11", "--engine", "snakes"], "--engine is petri or compiled"),
+        (["fig11", "--duration-s", "0"], "--duration-s must be a number over 0"),
+        (["fig11", "--link-s", "-1"], "--link-s must be a number of 0 or more"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_spark_starts(words: list[str], said: str) -> None:
+    done = rockdove("simulate", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
