@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def rockdove(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "rockdove.cli", *words], capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-c", "from rockdove.cli import main; main()", "simulate", *words], capture_output=True, text=True)
 
 
 SHORT = Run(duration_s=5.0)
@@ -73,7 +73,7 @@ def test_both_engines_say_the_same(spark: "SparkSession") -> None:
 
 def test_the_command(environment: None, tmp_path: Path) -> None:
     flags = ["--replications", "1", "--duration-s", "2", "--out", str(tmp_path), "--json", "--master", "local[1]"]
-    done = rockdove("simulate", "fig13", "fig11", *flags)
+    done = rockdove("fig13", "fig11", *flags)
     assert done.returncode == 0, done.stderr
     first, second = json.loads(done.stdout)
     assert (first["figure"], second["figure"]) == ("fig11", "fig13")
@@ -92,6 +92,6 @@ def test_the_command(environment: None, tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused_before_spark_starts(words: list[str], said: str) -> None:
-    done = rockdove("simulate", *words)
+    done = rockdove(*words)
     assert done.returncode == 2
     assert said in done.stderr

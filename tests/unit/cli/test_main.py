@@ -30,6 +30,8 @@ COMMANDS = [
     ("analyse",),
     ("watch",),
     *[("net", name) for name in ("list", "show", "draw", "step", "export")],
+    ("plan",),
+    ("simulate",),
     ("version",),
 ]
 TALKING = [

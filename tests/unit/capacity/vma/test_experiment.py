@@ -57,6 +57,14 @@ def test_in_order_takes_about_half_as_long_again(q: float) -> None:
 
 
 @BOTH_Q
+def test_the_options_are_about_equally_far_apart_from_six_threads_on(q: float) -> None:
+    free = _by_n(Figure.FIG11, Option.OUT_OF_ORDER, "delivery_s", q)
+    ordered = _by_n(Figure.FIG11, Option.IN_ORDER, "delivery_s", q)
+    assert all(0.10 < ordered[n] - free[n] < 0.13 for n in range(6, 11))
+    assert ordered[4] - free[4] > 0.16
+
+
+@BOTH_Q
 def test_threads_of_the_broker_help_in_order_more_than_threads_of_the_senders(q: float) -> None:
     means = _means(Figure.FIG12, Option.IN_ORDER)
     broker = {n: means[n, 6, n, q]["waiting"] for n in range(4, 11)}
