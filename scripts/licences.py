@@ -24,6 +24,7 @@ PERMISSIVE = {
     "CC0-1.0",
     "ISC",
     "MIT",
+    "MIT-CMU",
     "MIT-0",
     "PSF-2.0",
     "Zlib",

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 
 def rockdove(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", "from rockdove.cli import main; main()", "simulate", *words], capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-c", "from rockdove.cli import main; main()", "simulate", *words],
+        capture_output=True,
+        text=True,
+    )
 
 
 SHORT = Run(duration_s=5.0)
