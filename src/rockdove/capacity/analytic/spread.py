@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.fft import irfft, rfft
-from scipy.stats import gamma
+from numpy.fft import irfft, rfft
+from scipy.special import gammainc, gammainccinv
 
 from rockdove.capacity.analytic.ggn import GGn
 from rockdove.capacity.analytic.network import Network
@@ -69,7 +69,7 @@ def _wait(busy: float, mean_s: float, edges: Array) -> Array:
 def _service(rate: float, scv: float, edges: Array) -> Array:
     if scv == 0:
         return np.where(edges < 1 / rate, 0.0, 1.0)
-    return np.asarray(gamma.cdf(edges, 1 / scv, scale=scv / rate))
+    return np.asarray(gammainc(1 / scv, np.maximum(edges, 0) * rate / scv))
 
 
 def _broker_waits_s(network: Network) -> tuple[float, float]:
@@ -94,7 +94,7 @@ def _reach_s(network: Network) -> float:
         return rare * station.wait_factor / station.markov.spare
 
     def service_s(rate: float, scv: float) -> float:
-        return 1 / rate if scv == 0 else float(gamma.isf(_BEYOND, 1 / scv, scale=scv / rate))
+        return 1 / rate if scv == 0 else float(gammainccinv(1 / scv, _BEYOND) * scv / rate)
 
     broker_s = max(service_s(s.broker_rate, s.broker_scv) + s.link_s, s.timeout_s)
     # Repeated long services are rarer than the product of each.
