@@ -23,7 +23,7 @@ GRID: list[dict[str, Any]] = [
 @pytest.mark.parametrize("given", GRID, ids=str)
 def test_both_engines_have_the_same_means(given: dict[str, Any], option: Option) -> None:
     base = {"arrival": 30.3, "sender_rate": 10.0, "broker_rate": 10.0, "link_s": 0.02, "warm_up_s": 10.0, **given}
-    nets = petri.replicate(Scenario(**base, option=option, duration_s=60.0), 6, 1)
+    nets = petri.replicate(Scenario(**base, option=option, duration_s=90.0), 8, 1)
     long = Scenario(**base, option=option, duration_s=1000.0)
     loops = compiled.replicate(long, 20, 1)
     for name in METRICS:
