@@ -143,7 +143,7 @@ class Model:
     def lease(self, want: Want, claimed: Claimed, left: set[int], now_us: int) -> None:
         """Check the claim of a lease and take it over: one that no time ends."""
         given = [Entry(*_moved(entry, now_us + want.timeout_us)) for entry in claimed.entries]
-        self.claim(want, Claimed(given, claimed.dead, None, now_us, claimed.expired), left, now_us, tells_next=False)
+        self.claim(want, Claimed(given, claimed.dead, claimed.next_us, now_us, claimed.expired), left, now_us)
         for entry in claimed.entries:
             assert entry.visible_us == LEASED_US
             kept = self.find(entry.id)
@@ -156,7 +156,7 @@ class Model:
             kept.visible_us = now_us
         return len(found)
 
-    def claim(self, want: Want, claimed: Claimed, left: set[int], now_us: int, tells_next: bool = True) -> None:
+    def claim(self, want: Want, claimed: Claimed, left: set[int], now_us: int) -> None:
         """Check a claim and take it over. ``left`` are the ids that the store has afterwards."""
         again = self._again(want, now_us)
         if again is not None:
@@ -175,7 +175,7 @@ class Model:
         if self.fifo and want.attempt is not None and claimed.entries:
             got = [(entry.id, entry.receive_count, entry.visible_us) for entry in claimed.entries]
             self.attempts[want.attempt] = (now_us, got)
-        if tells_next and not claimed.entries and not claimed.dead:
+        if not claimed.entries and not claimed.dead:
             self._check_next(claimed.next_us, now_us)
 
     def claimable(self, now_us: int) -> bool:

@@ -46,7 +46,8 @@ class LeaseRequest:
         self._done = False
         self._woken = False
         self._burying = 0
-        self._tried_us = 0
+        # When the next message becomes visible, as the last look has found.
+        self._next_us: int | None = None
 
     def start(self) -> None:
         if self._queue.in_flight_at_most() >= self._broker.max_in_flight:
@@ -80,7 +81,6 @@ class LeaseRequest:
         if not self._queue.alive:
             self._answer(QueueDoesNotExist())
             return
-        self._tried_us = self._broker.clock.now_us()
         parts = self._parts()
         # A client that has gone waits for nothing.
         even_empty = self._wait_s == 0 and not self._done
@@ -99,7 +99,7 @@ class LeaseRequest:
             limit=self._limit,
             timeout_us=settings.visibility_timeout_us,
             max_receives=settings.redrive.max_receives if target is not None and settings.redrive else 0,
-            sent_after_us=self._tried_us - settings.retention_us,
+            sent_after_us=self._broker.clock.now_us() - settings.retention_us,
             delay_us=settings.delay_us,
             room_bytes=limits.MAX_LEASE_BYTES,
         )
@@ -113,6 +113,9 @@ class LeaseRequest:
                 self._queue.expired += len(claimed.expired)
                 if self._broker.watch is not None:
                     self._broker.watch.expired(self._queue, physical, claimed.expired)
+        self._next_us = min(
+            (claimed.next_us for _, claimed in leased.claims if claimed.next_us is not None), default=None
+        )
         graves = [(physical, claimed.dead) for physical, claimed in leased.claims if claimed.dead]
         self._burying = len(graves)
         for physical, dead in graves:
@@ -152,8 +155,11 @@ class LeaseRequest:
         if not self._done:
             self._end()
             self._reply(outcome)
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        """Who was woken and does not wait again lets the next in line look: one wake-up may stand for many messages."""
         if self._woken:
-            # One wake-up may stand for many messages.
             self._woken = False
             self._queue.wake(1)
 
@@ -166,6 +172,7 @@ class LeaseRequest:
 
     def _wait(self) -> None:
         if self._done:
+            self._pass_on()
             return
         if not self._limit:
             self._answer(OverLimit("Too many messages in flight."))
@@ -185,9 +192,8 @@ class LeaseRequest:
         if self._woken:
             self._woken = False
             queue.waiters.move_to_end(self, last=False)
-        next_us = queue.next_visible_us(self._tried_us)
-        if next_us is not None:
-            queue.expect(next_us)
+        if self._next_us is not None:
+            queue.expect(self._next_us)
 
 
 class Leasing:

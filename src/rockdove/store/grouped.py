@@ -150,8 +150,7 @@ class GroupedQueue(Shelf):
 
     def next_us(self, db: apsw.Connection, now_us: int) -> int | None:
         """When the next entry becomes visible by itself."""
-        sql = "SELECT t FROM entry WHERE pq = ? AND t > ? AND t < ? ORDER BY t LIMIT 1"
-        return db.execute(sql, (self.record.number, now_us, LEASED_US)).get  # type: ignore[no-any-return]
+        return db.execute(statement.NEXT, (self.record.number, now_us)).get  # type: ignore[no-any-return]
 
 
 # In a FIFO queue, an entry that waits behind others of its group has t = WAITING_US + its place: no clock reaches it.

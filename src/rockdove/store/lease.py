@@ -328,6 +328,8 @@ def _claim_plain(db: apsw.Connection, shelf: Shelf, want: Want, now_us: int) -> 
         claimed.bytes += sum(stored_bytes(row.message) for row in taken)
         if not (expired or dead):
             break
+    if not claimed.entries:
+        claimed.next_us = db.execute(statement.NEXT, (shelf.record.number, now_us)).get
     return claimed, changes
 
 

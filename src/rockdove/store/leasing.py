@@ -30,7 +30,8 @@ class Outcome(Enum):
 
 
 class Leased(Struct):
-    """``claims`` has what the attempt met in each physical queue: dead and expired entries, for the caller to see to.
+    """``claims`` has what the attempt met in each physical queue: dead and expired entries, for the caller to see to;
+    and when the next entry becomes visible.
 
     Unlike those of a receive, dead entries are hidden for ``Want.timeout_us`` only.
     """

@@ -246,10 +246,15 @@ def _waiting(live: RunningService, number: int) -> None:
         time.sleep(0.01)
 
 
-def _begin(live: RunningService, queue: SqsQueue) -> Wire:
+def _ask(live: RunningService, queue: SqsQueue) -> Wire:
     wire = Wire(live.port, 25)
     asked = {"QueueUrl": queue.url, "Consumer": "reader", "Shard": 0, "Sequence": 0, "WaitTimeSeconds": 20}
     wire.send(json_request("Rockdove.LeaseBatch", asked))
+    return wire
+
+
+def _begin(live: RunningService, queue: SqsQueue) -> Wire:
+    wire = _ask(live, queue)
     _waiting(live, 1)
     return wire
 
@@ -263,12 +268,28 @@ def test_a_wait_ends_with_a_message(live: RunningService, live_web: Web, make_li
     wire.close()
 
 
-def test_a_wait_ends_when_a_delay_does(live: RunningService, live_web: Web, make_live: QueueMaker) -> None:
-    queue = make_live()
-    queue.send("soon", DelaySeconds=1)
-    wire = _begin(live, queue)
-    assert [message["Body"] for message in wire.read().json["Messages"]] == ["soon"]
-    wire.close()
+def test_a_wait_ends_when_a_moment_comes(live: RunningService, make_live: QueueMaker) -> None:
+    """All of them at once, because each takes a second; and before a wait that began later and ends by itself."""
+    names = ("delay", "timeout", "group's delay", "group's timeout", "tenant's delay", "tenant's timeout")
+    queues = {name: make_live.fifo() if "group" in name else make_live() for name in names}
+    queues["delay"].send("soon", DelaySeconds=1)
+    queues["tenant's delay"].send("soon", DelaySeconds=1, MessageGroupId="g")
+    queues["group's delay"].set(DelaySeconds="1")
+    queues["group's delay"].post("g", "soon")
+    queues["timeout"].send("soon")
+    queues["group's timeout"].post("g", "soon")
+    queues["tenant's timeout"].send("soon", MessageGroupId="g")
+    for name in names:
+        if "timeout" in name:
+            queues[name].receive_one(VisibilityTimeout=1)
+    wires = [_ask(live, queue) for queue in queues.values()]
+    other = LongPoll(live.port, make_live().url, WaitTimeSeconds=10)
+    bodies = [[message["Body"] for message in wire.read().json["Messages"]] for wire in wires]
+    assert other.is_waiting(), "only the end of their waits has brought them"
+    assert dict(zip(queues, bodies, strict=True)) == {name: ["soon"] for name in queues}
+    for wire in [*wires, other.wire]:
+        wire.close()
+    _waiting(live, 0)
 
 
 def test_a_wait_that_finds_nothing_makes_an_empty_lease(live_web: Web, make_live: QueueMaker) -> None:

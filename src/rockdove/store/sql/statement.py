@@ -169,3 +169,5 @@ OLDEST = f"SELECT id, sent FROM entry WHERE id BETWEEN ? AND ? AND t <> {LEASED_
 EXPIRED_LATE = f"SELECT id FROM entry WHERE pq = ? AND sent < ? AND late AND t <> {LEASED_US} LIMIT ?"
 # How many (in flight, delayed) become visible after the first time and before the second.
 PASSING = "SELECT coalesce(sum(rc > 0), 0), coalesce(sum(rc = 0), 0) FROM entry WHERE pq = ? AND t > ? AND t < ?"
+# When the next entry becomes visible by itself.
+NEXT = f"SELECT t FROM entry WHERE pq = ? AND t > ? AND t < {LEASED_US} ORDER BY t LIMIT 1"
