@@ -2,15 +2,12 @@
 
 import json
 import random
-import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.client import HTTPException
-from typing import Any
+from functools import partial
 
+from tests.support.crowd import Client, Work, live
 from tests.support.ledger import Ledger, Order
-from tests.support.raw import Reply, Web
 from tests.support.server import ServerFactory
 
 KILLS = 50
@@ -20,32 +17,6 @@ VISIBILITY_S = 2
 DRAIN_S = 600
 # Moments of the kill, in seconds after the service is ready.
 LIFE_S = (0.05, 0.9)
-
-
-class Gone(Exception):
-    """The service does not answer any more."""
-
-
-class Client:
-    """One connection with one random source of its own."""
-
-    def __init__(self, port: int, rng: random.Random) -> None:
-        self._web = Web(port)
-        self.rng = rng
-
-    def __call__(self, operation: str, **content: Any) -> Any:
-        try:
-            reply: Reply = self._web.call(operation, content)
-        except (OSError, HTTPException):
-            raise Gone from None
-        if reply.status == 400 and b"has expired" in reply.body:
-            # On a busy machine the timeout can be over before the message is deleted.
-            return None
-        assert reply.status == 200, (operation, reply)
-        return reply.json if reply.body else {}
-
-    def close(self) -> None:
-        self._web.close()
 
 
 @dataclass
@@ -66,11 +37,8 @@ class World:
         return self.next[name]
 
 
-Work = Callable[[Client, World], None]
-
-
-def send_batches(name: str) -> Work:
-    def work(call: Client, world: World) -> None:
+def send_batches(world: World, name: str) -> Work:
+    def work(call: Client) -> None:
         bodies = [f"{name}-{world.number(name)}" for _ in range(call.rng.randint(1, 10))]
         world.plain.try_send(bodies)
         if len(bodies) == 1:
@@ -84,7 +52,7 @@ def send_batches(name: str) -> Work:
     return work
 
 
-def consume(call: Client, world: World) -> None:
+def consume(world: World, call: Client) -> None:
     gone = world.plain.gone()
     answer = call("ReceiveMessage", QueueUrl=world.standard, MaxNumberOfMessages=call.rng.randint(1, 10))
     messages = answer.get("Messages", [])
@@ -107,8 +75,8 @@ def consume(call: Client, world: World) -> None:
         call("ChangeMessageVisibilityBatch", QueueUrl=world.standard, Entries=entries)
 
 
-def send_in_order(group: str) -> Work:
-    def work(call: Client, world: World) -> None:
+def send_in_order(world: World, group: str) -> Work:
+    def work(call: Client) -> None:
         number = world.number(group)
         body = f"{group}-{number}"
         world.ordered.try_send([body])
@@ -125,7 +93,7 @@ def send_in_order(group: str) -> Work:
     return work
 
 
-def consume_in_order(call: Client, world: World) -> None:
+def consume_in_order(world: World, call: Client) -> None:
     gone = world.ordered.gone()
     answer = call("ReceiveMessage", QueueUrl=world.fifo, MaxNumberOfMessages=call.rng.randint(1, 10))
     messages = answer.get("Messages", [])
@@ -155,40 +123,14 @@ def judge_order(world: World, bodies: list[str]) -> None:
             world.wrong += [f"{group}: {fault}" for fault in order.judge(numbers)]
 
 
-def crowd() -> Iterator[Work]:
-    yield send_batches("a")
-    yield send_batches("b")
-    yield consume
-    yield consume
+def crowd(world: World) -> Iterator[Work]:
+    yield send_batches(world, "a")
+    yield send_batches(world, "b")
+    yield partial(consume, world)
+    yield partial(consume, world)
     for number in range(GROUPS):
-        yield send_in_order(f"g{number}")
-    yield consume_in_order
-
-
-def keep_on(work: Work, call: Client, world: World) -> None:
-    try:
-        while True:
-            work(call, world)
-    except Gone:
-        pass
-    except Exception as error:
-        world.wrong.append(repr(error))
-    finally:
-        call.close()
-
-
-def live(port: int, world: World, rng: random.Random, kill: Callable[[], None]) -> None:
-    """Load from all sides, until the service is killed."""
-    threads = [
-        threading.Thread(target=keep_on, args=(work, Client(port, random.Random(rng.random())), world))
-        for work in crowd()
-    ]
-    for thread in threads:
-        thread.start()
-    time.sleep(rng.uniform(*LIFE_S))
-    kill()
-    for thread in threads:
-        thread.join()
+        yield send_in_order(world, f"g{number}")
+    yield partial(consume_in_order, world)
 
 
 def drain(call: Client, url: str, took: Callable[[list[str]], None]) -> list[str]:
@@ -224,7 +166,7 @@ def test_fifty_kills_lose_and_undo_nothing(server: ServerFactory, rng: random.Ra
     for life in range(KILLS):
         if life:
             service.start()
-        live(service.port, world, rng, service.kill)
+        world.wrong += live(service.port, crowd(world), rng, rng.uniform(*LIFE_S), service.kill)
         assert not world.wrong, json.dumps(world.wrong[:10])
         assert not world.plain.faults + world.ordered.faults, world.plain.faults + world.ordered.faults
     service.start()

@@ -11,6 +11,7 @@ from rockdove.core.lease import LEASED_US
 from rockdove.core.limits import NOISY_MIN_IN_FLIGHT
 from rockdove.core.message import Entry, Message
 from rockdove.store.base import Appended, Claimed, Draft, Want
+from tests.support.store import Queue
 
 FIVE_MINUTES_US = 300_000_000
 
@@ -306,3 +307,22 @@ def _moved(entry: Entry, visible_us: int) -> tuple[int, int, Message, int, int]:
 
 def _fields(entry: Entry) -> tuple[int, Message, int, int, int]:
     return entry.id, entry.message, entry.visible_us, entry.receive_count, entry.first_received_us
+
+
+def check_entries(queue: Queue, model: Model, now_us: int) -> None:
+    entries = queue.peek(10_000)
+    if not model.fifo:
+        kept = sorted(model.kept, key=lambda kept: (kept.visible_us, kept.id))
+        assert [state_of(entry, entry.visible_us) for entry in entries] == [item.fields() for item in kept]
+        return
+    assert [entry.id for entry in sorted(entries, key=lambda entry: entry.id)] == [kept.id for kept in model.kept]
+    for entry in entries:
+        item = model.find(entry.id)
+        assert item is not None
+        # Since when a message has been visible plays no part in a FIFO queue.
+        visible_us = item.visible_us if max(entry.visible_us, item.visible_us) <= now_us else entry.visible_us
+        assert state_of(entry, visible_us) == item.fields()
+
+
+def state_of(entry: Entry, visible_us: int) -> tuple[object, ...]:
+    return entry.id, visible_us, entry.receive_count, entry.first_received_us, entry.message

@@ -15,10 +15,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from rockdove.core.lease import ALL_SHARDS
 from rockdove.core.message import Entry
+from rockdove.core.publication import Parcel, PublicationName
 from rockdove.store.base import Appended, Draft
 from rockdove.store.leasing import Leased, Outcome
-from tests.support.store import Bench, Queue, message, us
-from tests.support.store_model import Model
+from rockdove.store.publishing import Published
+from tests.support.publication_model import PublicationModel, parcel_bytes
+from tests.support.store import Bench, message, us
+from tests.support.store_model import Model, check_entries, state_of
 
 EXAMPLES = os.environ.get("STORE_EXAMPLES")
 SHRINK = bool(os.environ.get("STORE_SHRINK"))
@@ -51,6 +54,12 @@ LEASE_WANTS = st.fixed_dictionaries(
     }
 )
 
+# Application, batch and partition; the last batches of an application make it forget the first.
+PUBLICATIONS = st.tuples(
+    st.sampled_from("pq"), st.sampled_from([0, 0, 1, 1, 99, 100, 101, 250]), st.sampled_from([0, 1])
+)
+ATTEMPTS = st.sampled_from("xy")
+
 
 class StoreMachine(RuleBasedStateMachine):
     """Four queues, their models, and all handles that were ever given out."""
@@ -70,6 +79,7 @@ class StoreMachine(RuleBasedStateMachine):
         # Leases by queue, shard and sequence, and through which sequence those of each shard have ended.
         self.leases: dict[tuple[int, int, int], list[int]] = {}
         self.ended: dict[tuple[int, int], int] = {}
+        self.publications = PublicationModel()
 
     def teardown(self) -> None:
         self.bench.close()
@@ -164,7 +174,7 @@ class StoreMachine(RuleBasedStateMachine):
         """The same as ever, but for what was deleted otherwise."""
         assert leased.outcome is Outcome.AGAIN
         kept = [item for id in self.leases[key] if (item := self.models[key[0]].find(id)) is not None]
-        assert [_state(entry, entry.visible_us) for entry in leased.entries] == [item.fields() for item in kept]
+        assert [state_of(entry, entry.visible_us) for entry in leased.entries] == [item.fields() for item in kept]
 
     @precondition(lambda self: self.leases)
     @rule(data=st.data())
@@ -197,6 +207,45 @@ class StoreMachine(RuleBasedStateMachine):
             place = (at, ALL_SHARDS if shard is None else shard)
             self.ended[place] = max(last, self.ended.get(place, -1))
         return len(over), [id for key in over for id in self.leases.pop(key)]
+
+    @rule(at=QUEUES, of=PUBLICATIONS, attempt=ATTEMPTS, chunk=st.integers(0, 2), number=st.integers(0, 3))
+    def stage(self, at: int, of: tuple[str, int, int], attempt: str, chunk: int, number: int) -> None:
+        name, model = PublicationName(self.queues[at].record.uid, *of), self.publications
+        parcels = self._parcels(at, number)
+        model.stage(name, attempt, chunk, parcels)
+        call = self.bench.store.publications.stage
+        told = self.bench.do(call, name, attempt, chunk, parcels, parcel_bytes(parcels))
+        assert told == model.standing(name, attempt)
+
+    def _parcels(self, at: int, number: int) -> list[Parcel]:
+        drafts = self._drafts(at, number, group="a" if FIFO[at] else None)
+        return [
+            Parcel(draft.message.body, draft.message.md5, draft.visible_us - self.now_us, draft.message.extra)
+            for draft in drafts
+        ]
+
+    @rule(at=QUEUES, of=PUBLICATIONS, attempt=ATTEMPTS, number=st.integers(0, 3))
+    def publish(self, at: int, of: tuple[str, int, int], attempt: str, number: int) -> None:
+        """All that the attempt has staged, and some more."""
+        name, model = PublicationName(self.queues[at].record.uid, *of), self.publications
+        self._check_publication(name, attempt)
+        parcels = [parcel for _, chunk in sorted(model.chunks(name, attempt).items()) for parcel in chunk]
+        parcels += self._parcels(at, number)
+        drafts = [Draft(parcel.message(self.now_us), self.now_us + parcel.delay_us) for parcel in parcels]
+        call = self.bench.store.publications.publish
+        told: Published = self.bench.do(call, name, attempt, [(self.queues[at].physical(), drafts)])
+        if model.is_open(name):
+            assert told.appended is not None
+            self.models[at].append(drafts, told.appended[0], self.now_us)
+            model.publish(name, attempt, len(drafts))
+        else:
+            assert told.appended is None
+        assert told.standing == model.standing(name, attempt)
+
+    def _check_publication(self, name: PublicationName, attempt: str) -> None:
+        store, model = self.bench.store.publications, self.publications
+        assert self.bench.do(store.look, name, attempt) == model.standing(name, attempt)
+        assert self.bench.do(store.chunks, name, attempt) == model.chunks(name, attempt)
 
     @precondition(lambda self: self.handles)
     @rule(data=st.data())
@@ -296,6 +345,8 @@ class StoreMachine(RuleBasedStateMachine):
         assert queues == [queue.record for queue in self.queues]
         for key in self.leases:
             self._check_lease(key, self.queues[key[0]].lease(key[2], shard=key[1]))
+        for name in (*self.publications.published, *self.publications.staged):
+            self._check_publication(name, "x")
 
     @invariant()
     def counts_are_exact(self) -> None:
@@ -305,7 +356,7 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def entries_are_as_they_should_be(self) -> None:
         for queue, model in zip(self.queues, self.models, strict=True):
-            _check_entries(queue, model, self.now_us)
+            check_entries(queue, model, self.now_us)
 
     @invariant()
     def bounds_hold(self) -> None:
@@ -316,25 +367,6 @@ class StoreMachine(RuleBasedStateMachine):
             assert true_us is None or (next_us is not None and next_us <= true_us)
             if model.claimable(self.now_us):
                 assert physical.may_have_visible(self.now_us)
-
-
-def _check_entries(queue: Queue, model: Model, now_us: int) -> None:
-    entries = queue.peek(10_000)
-    if not model.fifo:
-        kept = sorted(model.kept, key=lambda kept: (kept.visible_us, kept.id))
-        assert [_state(entry, entry.visible_us) for entry in entries] == [item.fields() for item in kept]
-        return
-    assert [entry.id for entry in sorted(entries, key=lambda entry: entry.id)] == [kept.id for kept in model.kept]
-    for entry in entries:
-        item = model.find(entry.id)
-        assert item is not None
-        # Since when a message has been visible plays no part in a FIFO queue.
-        visible_us = item.visible_us if max(entry.visible_us, item.visible_us) <= now_us else entry.visible_us
-        assert _state(entry, visible_us) == item.fields()
-
-
-def _state(entry: Entry, visible_us: int) -> tuple[object, ...]:
-    return entry.id, visible_us, entry.receive_count, entry.first_received_us, entry.message
 
 
 class MemoryMachine(StoreMachine):
