@@ -141,8 +141,8 @@ class World:
         self.readers = [Reader(self.url, consumer, shard) for consumer in CONSUMERS for shard in range(2)]
 
     def crowd(self) -> Iterator[Work]:
-        for each in (*self.writers, *self.readers):
-            yield each.work
+        yield from (writer.work for writer in self.writers)
+        yield from (reader.work for reader in self.readers)
         yield partial(give_back, self.url)
 
     def wrong(self, call: Client) -> list[str]:
