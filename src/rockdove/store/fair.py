@@ -98,10 +98,11 @@ class FairQueue(GroupedQueue):
     ) -> tuple[Claimed, list[Change]]:
         claimed, changes = Claimed([], [], claimed_us=now_us), list[Change]()
         taken: set[int] = set()
-        # Once more if all that was found is dead or expired: the living may stand behind it.
-        while not claimed.entries:
-            before = len(taken)
-            for row in self._candidates(db, want, noisy, now_us):
+        # Once more as long as dead or expired ones are found: the living may stand behind them.
+        more = True
+        while more:
+            passed = len(claimed.dead) + len(claimed.expired)
+            for row in self._candidates(db, want, noisy, taken, now_us):
                 if len(claimed.entries) == want.limit or (want.room_bytes and claimed.bytes >= want.room_bytes):
                     break
                 if row.id in taken:
@@ -116,16 +117,19 @@ class FairQueue(GroupedQueue):
                 changes.append(change)
                 if want.room_bytes and not dead:
                     claimed.bytes += stored_bytes(new.message)
-            if len(taken) == before:
-                break
+            more = passed < len(claimed.dead) + len(claimed.expired)
         if not claimed.entries:
             claimed.next_us = self.next_us(db, now_us)
         return claimed, changes
 
-    def _candidates(self, db: apsw.Connection, want: Want, noisy: Collection[str], now_us: int) -> Iterator[Entry]:
+    def _candidates(
+        self, db: apsw.Connection, want: Want, noisy: Collection[str], taken: Collection[int], now_us: int
+    ) -> Iterator[Entry]:
         """Visible entries in the order in which to give them; each is read only when it is asked for."""
         window = want.limit + want.spread - 1 if want.spread else NO_ORDER_WINDOW
-        first: list[Any] = db.execute(_FIRST, (self.record.number, now_us, window)).fetchall()
+        # Without a timeout, what is taken is still visible.
+        rows: Any = db.execute(_FIRST, (self.record.number, now_us, window + len(taken)))
+        first: list[tuple[int, str]] = [row for row in rows if row[0] not in taken][:window]
         order = [id for id, _ in first]
         if noisy:
             yield from self._quiet(db, want.limit, noisy, now_us)

@@ -61,6 +61,15 @@ def test_the_living_come_with_the_dead(bench: Bench, queue: Queue) -> None:
     assert queue.count() == (0, 4, 0)
 
 
+@pytest.mark.parametrize("group", [None, "g"])
+def test_the_dead_take_nobodys_place(queue: Queue, group: str | None) -> None:
+    queue.send("a", group=group)
+    queue.take(timeout_s=0)
+    queue.send("b", "c", group=group)
+    claimed = queue.claim(2, timeout_s=0, max_receives=1)
+    assert (bodies(claimed.dead), bodies(claimed.entries)) == (["a"], ["b", "c"])
+
+
 def test_many_dead_before_the_living(bench: Bench, queue: Queue) -> None:
     queue.send(*(str(number) for number in range(300)))
     assert len(queue.take(300, timeout_s=0)) == 300
