@@ -67,7 +67,7 @@ $(QUERY_SDK)/installed: tests/integration/query-sdk.txt | setup
 	@touch $@
 
 .PHONY: test-spark
-test-spark: setup needs-spark ## the analysis of traces on Spark, on this machine and on a small cluster
+test-spark: setup needs-spark ## queues as tables and traces on Spark, on this machine and on a small cluster
 	$(BIN)/pytest tests/integration/spark $(ARGS)
 
 .PHONY: needs-spark

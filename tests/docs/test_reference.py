@@ -15,6 +15,10 @@ from rockdove.core import attribute, errors, limits, policy
 from rockdove.core.condition import KEYS, OPERATORS
 from rockdove.core.errors import Fault, InvalidAttributeValue
 from rockdove.core.permission import GRANTABLE, REPAIRS
+from rockdove.spark.sink import option as sink_option
+from rockdove.spark.sink.row import COLUMNS
+from rockdove.spark.source import column
+from rockdove.spark.source import option as source_option
 from rockdove.wire.member import Listing, Mapping, Shape, Structure, structure
 from rockdove.wire.operation import OPERATIONS, Operation
 from tests.docs.page import page
@@ -197,3 +201,19 @@ def test_every_setting_is_there() -> None:
     assert {row[2] for row in table if row[2].startswith("`") and row[0].startswith("`--")} == {
         f"`{name}`" for name in setting._KINDS
     }
+
+
+# Queues in Spark.
+
+SPARK = page("docs/reference/spark-queues.md")
+
+
+@pytest.mark.parametrize("name", sorted({*source_option.NAMES, *sink_option.NAMES}))
+def test_every_option_of_the_format_for_spark_is_there(name: str) -> None:
+    assert any(f"`{name}`" in row[0] for row in rows(SPARK.text))
+
+
+def test_every_column_of_the_format_for_spark_is_there_with_its_type() -> None:
+    documented = {row[0].strip("`"): row[1] for row in rows(SPARK.section("Columns of the source"))}
+    assert {name: documented[name] for name in column.TYPES} == dict(column.TYPES)
+    assert {row[0].strip("`") for row in rows(SPARK.section("Sink"))} >= set(COLUMNS)

@@ -21,7 +21,7 @@ from tests.support.micro_batch import Engine, Killed
 from tests.support.service import RunningService
 
 # Longer than what was received and not written stays invisible.
-A_WHILE_S = 301
+A_WHILE_S = 121
 
 Make = Callable[..., Engine]
 

@@ -11,9 +11,6 @@ from rockdove.spark.source.column import Incoming
 
 # Receives under way at a time; one on FIFO queues, for the order.
 _AT_ONCE: Final = 8
-# Messages are invisible for at least so long, and are in the journal well before.
-_VISIBILITY_S: Final = 300
-_PATIENCE_S: Final = 60
 
 
 class Received(Incoming, Protocol):
@@ -23,20 +20,23 @@ class Received(Incoming, Protocol):
 
 
 def gather(
-    client: Client, queue: str, most: int, wait_s: int, clock: Callable[[], float] = time.monotonic
+    client: Client, queue: str, most: int, wait_s: int, visibility_s: int, clock: Callable[[], float] = time.monotonic
 ) -> list[Received]:
-    """Up to ``most`` messages, waiting for the first one; ends when a round of receives gives nothing."""
+    """Up to ``most`` messages, waiting for the first one; ends when a round of receives gives nothing.
+
+    What was received first should not be visible again by then, so it also ends with half of that time.
+    """
     at_once = 1 if queue.endswith(".fifo") else _AT_ONCE
     found: list[Received] = []
-    end = clock() + _PATIENCE_S
+    end = clock() + wait_s + visibility_s / 2
     with ThreadPoolExecutor(at_once) as pool:
         while len(found) < most and clock() < end:
             wants = _rounds(most - len(found), at_once)
             # The first look waits, and so asks all servers of a service that has many; the others take what is there.
             asked = (
-                [pool.submit(_receive, client, queue, want, 0) for want in wants]
+                [pool.submit(_receive, client, queue, want, 0, visibility_s) for want in wants]
                 if found
-                else [pool.submit(_receive, client, queue, wants[0], wait_s)]
+                else [pool.submit(_receive, client, queue, wants[0], wait_s, visibility_s)]
             )
             got = [message for each in asked for message in each.result()]
             if not got:
@@ -45,8 +45,8 @@ def gather(
     return found
 
 
-def _receive(client: Client, queue: str, limit: int, wait_s: int) -> list[Received]:
-    return list(client.receive(queue, limit=limit, wait_s=wait_s, visibility_s=_VISIBILITY_S))
+def _receive(client: Client, queue: str, limit: int, wait_s: int, visibility_s: int) -> list[Received]:
+    return list(client.receive(queue, limit=limit, wait_s=wait_s, visibility_s=visibility_s))
 
 
 def _rounds(rest: int, at_once: int) -> list[int]:

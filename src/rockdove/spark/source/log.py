@@ -99,7 +99,7 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Into the journal first, and only then away from the queue. What was known already is deleted again."""
         client, journal = self._service(), self._open()
         with told(self._place):
-            found = gather(client, self._place.queue, most or 2**31, self._options.wait_s)
+            found = gather(client, self._place.queue, most or 2**31, self._options.wait_s, self._options.visibility_s)
             fresh = _first_of_each(found, journal.unseen([message.message_id for message in found]))
             if fresh:
                 journal.append(column.table(fresh), [_sent_ms(message) + self._keep_ms for message in fresh])

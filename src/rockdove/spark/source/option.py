@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from rockdove.core.limits import MAX_WAIT_S
+from rockdove.core.limits import MAX_VISIBILITY_TIMEOUT_S, MAX_WAIT_S
 from rockdove.spark.service import place
 from rockdove.spark.service.option import BadOption, Options
 from rockdove.spark.source import schema
@@ -15,6 +15,7 @@ PARTITIONS: Final = "numPartitions"
 PER_TRIGGER: Final = "maxMessagesPerTrigger"
 WAIT: Final = "waitTimeSeconds"
 JOURNAL: Final = "journal"
+VISIBILITY: Final = "visibilityTimeoutSeconds"
 MODE: Final = "mode"
 LEASE: Final = "leaseId"
 MOST: Final = "maxMessages"
@@ -26,6 +27,7 @@ NAMES: Final = (
     PER_TRIGGER,
     WAIT,
     JOURNAL,
+    VISIBILITY,
     MODE,
     LEASE,
     MOST,
@@ -35,6 +37,7 @@ MODES: Final = ("peek", "drain")
 MAX_PARTITIONS: Final = 1_000
 _BIG: Final = 2**31 - 1
 _WAIT_S: Final = 1
+_VISIBILITY_S: Final = 120
 
 
 class StreamOptions(Struct, frozen=True):
@@ -45,6 +48,8 @@ class StreamOptions(Struct, frozen=True):
     per_trigger: int | None
     wait_s: int
     journal: Path | None
+    # How long messages are hidden that are received for the journal.
+    visibility_s: int
 
 
 class BatchOptions(Struct, frozen=True):
@@ -62,6 +67,7 @@ def for_stream(options: Options) -> StreamOptions:
         if options.text(name) is not None:
             raise BadOption(f"the option {name} is for batches (spark.read), not for streams")
     wait_s = options.number(WAIT, 0, MAX_WAIT_S)
+    visibility_s = options.number(VISIBILITY, 1, MAX_VISIBILITY_TIMEOUT_S)
     journal = options.text(JOURNAL)
     return StreamOptions(
         consumer=options.label(CONSUMER),
@@ -69,12 +75,13 @@ def for_stream(options: Options) -> StreamOptions:
         per_trigger=options.number(PER_TRIGGER, 1, _BIG),
         wait_s=_WAIT_S if wait_s is None else wait_s,
         journal=None if journal is None else Path(_local(journal)),
+        visibility_s=_VISIBILITY_S if visibility_s is None else visibility_s,
     )
 
 
 def for_batch(options: Options) -> BatchOptions:
     """Raises `BadOption`."""
-    for name in (CONSUMER, PER_TRIGGER, WAIT, JOURNAL):
+    for name in (CONSUMER, PER_TRIGGER, WAIT, JOURNAL, VISIBILITY):
         if options.text(name) is not None:
             raise BadOption(f"the option {name} is for streams (spark.readStream), not for batches")
     mode = options.choice(MODE, MODES, MODES[0])
