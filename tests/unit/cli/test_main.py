@@ -30,6 +30,7 @@ COMMANDS = [
     ("analyse",),
     ("watch",),
     *[("net", name) for name in ("list", "show", "draw", "step", "export")],
+    ("calibrate",),
     ("plan",),
     ("simulate",),
     ("version",),

@@ -10,20 +10,14 @@ import msgspec
 from msgspec import Struct
 
 from rockdove.capacity.error import CapacityError
+from rockdove.capacity.estimate import Estimate
+from rockdove.capacity.fit.arrival import Poisson
 from rockdove.capacity.plan.load import Load
 
 FORMAT: Final = 1
 
 
-class Estimate(Struct, frozen=True):
-    """A value, and the bounds of its 95 % interval if they are known."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-class Stage(Struct, frozen=True):
+class Stage(Struct, frozen=True, kw_only=True):
     """Service times of senders or broker: services a second of one thread, and their variability.
 
     `family` is the distribution that fits: exponential, erlang or general.
@@ -32,24 +26,51 @@ class Stage(Struct, frozen=True):
     rate: Estimate
     scv: Estimate
     family: str = "general"
+    # Erlang's.
+    phases: int | None = None
+    # Of each family: the Kolmogorov-Smirnov distance.
+    distances: dict[str, float] = {}
+    mean_s: Estimate | None = None
+    p50_s: float | None = None
+    p95_s: float | None = None
+    p99_s: float | None = None
+    # How many were measured.
+    services: int | None = None
+
+
+class Basis(Struct, frozen=True, kw_only=True):
+    """What a calibration stands on: times are in ISO 8601, deliveries are those that could succeed or fail in time."""
+
+    first: str
+    last: str
+    queues: int
+    arrivals: int
+    deliveries: int
+    failures: int
 
 
 class Calibration(Struct, frozen=True, kw_only=True):
-    """See docs/reference/plan.md for the fields."""
+    """See docs/reference/calibration.md for the fields."""
 
     format: int = FORMAT
     arrival: Estimate
     # Of the times between arrivals, and whether a Poisson process fits them.
     arrival_scv: Estimate = Estimate(1.0)
     poisson: bool = True
+    poisson_tests: Poisson | None = None
     sender: Stage
     broker: Stage
     reliability: Estimate
-    link_s: Estimate = Estimate(0.0)
-    timeout_s: Estimate = Estimate(0.0)
+    # None where it could not be told; `notes` says why.
+    link_s: Estimate | None = None
+    timeout_s: Estimate | None = None
+    # Measured, and not used for plans: from the moment when the service had a message to its delete.
+    delivery_s: Estimate | None = None
+    basis: Basis | None = None
+    notes: list[str] = []
 
     def load(self) -> Load:
-        """Arrivals that a Poisson process fits are taken for one."""
+        """Arrivals that a Poisson process fits are taken for one; what is not known is 0."""
         return Load(
             arrival=self.arrival.value,
             arrival_scv=1.0 if self.poisson else self.arrival_scv.value,
@@ -58,8 +79,8 @@ class Calibration(Struct, frozen=True, kw_only=True):
             broker_rate=self.broker.rate.value,
             broker_scv=self.broker.scv.value,
             q=self.reliability.value,
-            link_s=self.link_s.value,
-            timeout_s=self.timeout_s.value,
+            link_s=0.0 if self.link_s is None else self.link_s.value,
+            timeout_s=0.0 if self.timeout_s is None else self.timeout_s.value,
         )
 
 

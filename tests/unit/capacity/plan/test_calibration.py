@@ -5,13 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rockdove.capacity.plan.calibration import Calibration, Estimate, Stage, UnreadableCalibration, read
+from rockdove.capacity.estimate import Estimate
+from rockdove.capacity.plan.calibration import Calibration, Stage, UnreadableCalibration, read
 
 GOOD = Calibration(
     arrival=Estimate(30.3, 29.9, 30.7),
     arrival_scv=Estimate(1.1),
-    sender=Stage(Estimate(10), Estimate(0.25), "erlang"),
-    broker=Stage(Estimate(12), Estimate(1), "exponential"),
+    sender=Stage(rate=Estimate(10), scv=Estimate(0.25), family="erlang"),
+    broker=Stage(rate=Estimate(12), scv=Estimate(1), family="exponential"),
     reliability=Estimate(0.99),
     link_s=Estimate(0.02),
     timeout_s=Estimate(30),

@@ -1,0 +1,1 @@
+"""From measured times to the parameters of the models; numbers only, wherever they were counted."""
