@@ -33,6 +33,7 @@ class _Root(LazyGroup):
         "analyse": "rockdove.cli.analyse:analyse",
         "watch": "rockdove.cli.watch:watch",
         "net": "rockdove.cli.net:app",
+        "calibrate": "rockdove.cli.calibrate:calibrate",
         "plan": "rockdove.cli.plan:plan",
         "simulate": "rockdove.cli.simulate:simulate",
         "version": "rockdove.cli.version:version",

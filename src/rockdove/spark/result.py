@@ -27,8 +27,9 @@ def hand_over(spark: "SparkSession", found: Analysis, out: str) -> None:
 
 
 def write(spark: "SparkSession", path: str, text: bytes) -> None:
-    """A file on this machine, or wherever the path's scheme says."""
+    """A file on this machine, or wherever the path's scheme says; its folder is made."""
     if not _SCHEME.match(path):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(text)
         return
     jvm = spark.sparkContext._jvm

@@ -1,0 +1,1 @@
+"""From traces to the parameters of the performance model."""

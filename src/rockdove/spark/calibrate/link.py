@@ -1,0 +1,28 @@
+"""The link: what a request takes longer for the client than for the service is the way there and back."""
+
+from typing import TYPE_CHECKING
+
+from rockdove.capacity.fit.histogram import Histogram
+from rockdove.spark.calibrate.times import histogram
+from rockdove.trace.schema import CLIENT, SERVER
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def link(events: "DataFrame") -> Histogram | None:
+    """Times of one crossing, by sends and receives that both sides recorded; None if there are none.
+
+    No clock is compared with another: each side measures how long the request took.
+    """
+    from pyspark.sql import functions as f
+
+    def latency(side: str) -> "Column":
+        return f.max(f.when(f.col("side") == side, f.col("latency_us")))
+
+    both = (
+        events.where(f.col("op").isin("send", "receive"))
+        .groupBy("queue", "message_id", "op", "attempt")
+        .agg(latency(CLIENT).alias("asked"), latency(SERVER).alias("served"))
+    )
+    return histogram(both, (f.col("asked") - f.col("served")) / 2)
