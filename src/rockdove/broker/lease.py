@@ -11,7 +11,15 @@ from rockdove.broker.ask import ask, unavailable
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery
 from rockdove.core import ids, limits
-from rockdove.core.errors import Fault, LeaseEnded, OverLimit, QueueDoesNotExist, StoreError, Throttling
+from rockdove.core.errors import (
+    Fault,
+    LeaseEnded,
+    OverLimit,
+    QueueDoesNotExist,
+    ServiceUnavailable,
+    StoreError,
+    Throttling,
+)
 from rockdove.core.lease import Holder, Lease, LeaseName
 from rockdove.core.message import Entry
 from rockdove.store.base import Counts, Physical, Want
@@ -45,6 +53,7 @@ class LeaseRequest:
         self._timer: asyncio.TimerHandle | None = None
         self._done = False
         self._woken = False
+        self._sent_away = False
         self._burying = 0
         # When the next message becomes visible, as the last look has found.
         self._next_us: int | None = None
@@ -71,7 +80,14 @@ class LeaseRequest:
         self._try()
 
     def give_up(self) -> None:
-        """The waiting time is over, or the service stops: with nothing there, the lease is made without messages."""
+        """The service stops, or the permission may be gone: nothing is leased any more, let the client ask again."""
+        self._sent_away = True
+        if self in self._queue.waiters:
+            del self._queue.waiters[self]
+            self._wait()
+
+    def _run_out(self) -> None:
+        """The waiting time is over: with nothing there, the lease is made without messages."""
         self._wait_s = 0
         if self in self._queue.waiters:
             del self._queue.waiters[self]
@@ -174,6 +190,9 @@ class LeaseRequest:
         if self._done:
             self._pass_on()
             return
+        if self._sent_away:
+            self._answer(ServiceUnavailable("The wait for messages was broken off. Please ask again."))
+            return
         if not self._limit:
             self._answer(OverLimit("Too many messages in flight."))
             return
@@ -186,7 +205,7 @@ class LeaseRequest:
                 self._answer(Throttling("Too many receives wait for messages. Please try again, or do not wait."))
                 return
             self._broker.waiting += 1
-            self._timer = asyncio.get_running_loop().call_later(self._wait_s, self.give_up)
+            self._timer = asyncio.get_running_loop().call_later(self._wait_s, self._run_out)
         queue = self._queue
         queue.waiters[self] = None
         if self._woken:

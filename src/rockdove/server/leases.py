@@ -57,8 +57,8 @@ class LeaseOperations:
 
     async def ack_through(self, call: Call, request: shape.AckThrough) -> shape.AckThroughResult:
         queue = self._queue(request.queue_url, call.account)
-        consumer, shard, sequence = _consumer(request.consumer), _shard(request.shard), _sequence(request.sequence)
         try:
+            consumer, shard, sequence = _consumer(request.consumer), _shard(request.shard), _sequence(request.sequence)
             ended = await self._leasing.ack(queue, consumer, shard, sequence, self._tracer is not None)
         except Fault as fault:
             if self._tracer is not None:

@@ -1,7 +1,7 @@
 """Publishing once: from a request to the broker, and from its outcome to the result."""
 
 from rockdove.broker.broker import Broker
-from rockdove.broker.compose import compose
+from rockdove.broker.compose import compose, message_bytes
 from rockdove.broker.publish import Chunk, Publisher
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
@@ -27,6 +27,14 @@ class PublishOperations:
 
     async def publish_once(self, call: Call, request: shape.PublishOnce) -> shape.PublishOnceResult:
         queue = self._queue(request.queue_url, call.account)
+        try:
+            return await self._publish(call, queue, request)
+        except Fault as fault:
+            if self._tracer is not None:
+                self._tracer.failed(call, "send", queue, fault)
+            raise
+
+    async def _publish(self, call: Call, queue: Queue, request: shape.PublishOnce) -> shape.PublishOnceResult:
         name = PublicationName(
             queue.record.uid,
             check_name("Application", request.application),
@@ -39,14 +47,11 @@ class PublishOperations:
         chunk, failed = self._chunk(call, queue, request, number)
         if failed:
             return shape.PublishOnceResult(published=False, messages=0, failed=failed)
-        try:
-            report = await self._publisher.publish(queue, name, attempt, chunk)
-        except Fault as fault:
-            if self._tracer is not None:
-                self._tracer.failed(call, "send", queue, fault)
-            raise
+        report = await self._publisher.publish(queue, name, attempt, chunk)
         if self._tracer is not None:
             for draft, appended in report.sent:
+                # What was staged has forgotten its size.
+                draft.bytes = message_bytes(draft.message)
                 self._tracer.sent(call, queue, draft, appended)
         standing = report.standing
         return shape.PublishOnceResult(

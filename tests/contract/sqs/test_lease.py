@@ -272,6 +272,8 @@ def test_a_wait_ends_when_a_moment_comes(live: RunningService, make_live: QueueM
     """All of them at once, because each takes a second; and before a wait that began later and ends by itself."""
     names = ("delay", "timeout", "group's delay", "group's timeout", "tenant's delay", "tenant's timeout")
     queues = {name: make_live.fifo() if "group" in name else make_live() for name in names}
+    queues["one of two"] = make_live(RockdovePhysicalQueues="2")
+    queues["one of two"].send("soon", DelaySeconds=1)
     queues["delay"].send("soon", DelaySeconds=1)
     queues["tenant's delay"].send("soon", DelaySeconds=1, MessageGroupId="g")
     queues["group's delay"].set(DelaySeconds="1")

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from rockdove.client import Client
+from rockdove.core.errors import Fault
 from rockdove.trace import COLUMNS, OPS
 from tests.support.server import STORES
 from tests.support.service import RunningService
@@ -116,6 +118,31 @@ def emptied(stage: Stage) -> None:
     deleted.sqs.delete_queue(QueueUrl=deleted.url)
 
 
+def leased(stage: Stage) -> None:
+    queue = stage.queue("leased", RockdovePhysicalQueues="2")
+    with Client(stage.service.endpoint) as client:
+        for attempt in ("one", "two"):
+            client.publish_once(queue.url, "app", 0, 0, attempt, [SECRET], final=False)
+            published = client.publish_once(queue.url, "app", 0, 0, attempt, [SECRET, SECRET], chunk=1)
+            assert (published.winner, published.messages) == ("one", 3)
+        stage.service.advance(5)
+        for _ in range(2):
+            messages = client.lease_batch(queue.url, "reader", 0, 0).messages
+        stage.told["leased"] = {message.message_id for message in messages}
+        stage.service.advance(2)
+        for _ in range(2):
+            client.ack_through(queue.url, "reader", 0)
+        for _ in range(2):
+            assert client.lease_batch(queue.url, "reader", 0, 1).messages == []
+        for refused in (
+            lambda: client.lease_batch(queue.url, "reader", 0, 0),
+            lambda: client.ack_through(queue.url, "\n"),
+            lambda: client.publish_once(queue.url, "app", 1, 0, "one", [SECRET], chunk=1),
+        ):
+            with pytest.raises(Fault):
+                refused()
+
+
 def refused(stage: Stage) -> None:
     queue = stage.queue("refused")
     sqs, url = queue.sqs, queue.url
@@ -135,7 +162,7 @@ def refused(stage: Stage) -> None:
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, environment: None) -> Stage:
     stage = Stage(tmp_path_factory.mktemp("stage"), request.param)
     try:
-        for act in (one_by_one, in_batches, in_groups, to_the_dead_and_back, too_old, emptied, refused):
+        for act in (one_by_one, in_batches, in_groups, to_the_dead_and_back, too_old, emptied, leased, refused):
             act(stage)
     finally:
         stage.end()
@@ -206,6 +233,26 @@ def test_groups(stage: Stage) -> None:
     assert [row["op"] for row in events] == ["send", "receive", "delete"]
     assert {row["message_id"] for row in events} == {stage.told["groups.fifo"]}
     assert [row["group_id"] for row in events] == ["g1", "g1", None]
+
+
+def test_leases_and_publishing_once(stage: Stage) -> None:
+    """What is given again, or was published by another attempt, has happened before."""
+    events = stage.events("leased")
+    good = [(op, 200) for op in ["send"] * 3 + ["receive"] * 3 + ["delete"] * 3 + ["miss"]]
+    assert statuses(events) == [*good, ("receive", 400), ("delete", 400), ("send", 400)]
+    whole = events[:9]
+    for three in (whole[:3], whole[3:6], whole[6:]):
+        assert {row["message_id"] for row in three} == stage.told["leased"]
+        assert sorted(row["physical"] for row in three) in ([0, 0, 1], [0, 1, 1])
+        assert all(row["latency_us"] > 0 for row in three)
+    at_hand = ALWAYS | {"physical", "message_id", "sent_at", "enqueued_at", "latency_us", "bytes"}
+    held = ALWAYS | {"physical", "message_id", "latency_us"}
+    expected = [at_hand] * 3 + [at_hand | {"attempt", "dequeued_at"}] * 3 + [held] * 3
+    assert [filled(row) for row in whole] == expected
+    sent = whole[0]["sent_at"]
+    assert {(row["sent_at"], row["bytes"]) for row in whole[:6]} == {(sent, len(SECRET))}
+    assert {(row["attempt"], row["dequeued_at"]) for row in whole[3:6]} == {(1, sent + timedelta(seconds=5))}
+    assert {row["event_time"] for row in whole[6:]} == {sent + timedelta(seconds=7)}
 
 
 def test_dead_letters_keep_their_names(stage: Stage) -> None:
