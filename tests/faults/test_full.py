@@ -3,6 +3,7 @@
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +181,43 @@ def test_a_backup_of_and_to_a_full_disk(service: Server, tmp_path: Path) -> None
         assert drain(copied.client(), url.replace(str(service.port), str(copied.port))) == sent
     finally:
         copied.kill()
+
+
+# Megabytes of disk, bytes of a body, and how many send at once.
+CROWDS = [(48, 1_000_000, 8), (24, 200_000, 1), (48, 50_000, 30)]
+
+
+@pytest.mark.parametrize(("size_mb", "body_bytes", "senders"), CROWDS)
+def test_many_large_messages_fill_the_disk(tmp_path: Path, size_mb: int, body_bytes: int, senders: int) -> None:
+    """No log grows that cannot be copied back: what was acknowledged gets out, and then sends are taken again."""
+    with small_disk(tmp_path / "data", size_mb * 1024 * 1024):
+        service = Server(tmp_path)
+        try:
+            sqs = service.client()
+            url = queue(sqs)
+            body = "x" * body_bytes
+
+            def send_all(sender: int) -> set[str]:
+                client, sent = service.client(), set[str]()
+                for n in range(100_000):
+                    name = f"{sender}-{n}"
+                    try:
+                        client.send_message(QueueUrl=url, MessageBody=f"{name}:{body}")
+                    except ClientError as error:
+                        check_full(error)
+                        return sent
+                    sent.add(name)
+                raise AssertionError("the disk is never full")
+
+            with ThreadPoolExecutor(senders) as pool:
+                sent = set[str]().union(*pool.map(send_all, range(senders)))
+            assert len(sent) * body_bytes > size_mb * 1024 * 1024 // 2
+            assert drain(sqs, url) == sent
+            again = wait_for_room(sqs, url, 0)
+            assert drain(sqs, url) == again
+            assert service.stop() == 0
+            told = service.process.err.read_text().splitlines()
+            assert len([line for line in told if "disk is full" in line]) == 1, told
+        finally:
+            if service.process.exit_code is None:
+                service.kill()

@@ -7,17 +7,21 @@ in meanwhile, a little, by the writer between two batches.
 import contextlib
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from queue import SimpleQueue
 
 import apsw
 
 from rockdove.core.errors import DataFolderError
+from rockdove.store.room import measure
 
 # The log is copied when it has so many pages: the longer it is, the more often a page that changed many times is copied
 # only once.
 LOG_PAGES = 4000
 # Past so many pages the writer waits until all is copied: the log does not grow without bound.
 MOST_LOG_PAGES = 5 * LOG_PAGES
+# Milliseconds for which the writer waits for others, to get back what the log has taken.
+PATIENCE_MS = 1_000
 # So short is the log kept while the disk is nearly full.
 LOW_LOG_PAGES = 128
 
@@ -25,8 +29,9 @@ LOW_LOG_PAGES = 128
 class Checkpoint:
     """For the writer's thread, but for what runs in its own."""
 
-    def __init__(self, connect: Callable[[], apsw.Connection]) -> None:
+    def __init__(self, connect: Callable[[], apsw.Connection], folder: Path) -> None:
         self._connect = connect
+        self._folder = folder
         self._orders: SimpleQueue[bool] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="rockdove-checkpoint", daemon=True)
         # How long the log is.
@@ -59,7 +64,13 @@ class Checkpoint:
 
     def copy(self, db: apsw.Connection) -> None:
         """Copy all that can be copied, here and now."""
-        _copy(db)
+        self._copy(db, "PASSIVE")
+        self.pages = 0
+
+    def cut(self, db: apsw.Connection) -> None:
+        """Copy all, and give back to the disk what the log has taken. Who reads is waited for, not for long."""
+        db.set_busy_timeout(PATIENCE_MS)
+        self._copy(db, "TRUNCATE")
         self.pages = 0
 
     def _run(self) -> None:
@@ -67,13 +78,14 @@ class Checkpoint:
         while self._orders.get():
             with contextlib.suppress(apsw.Error, DataFolderError):
                 db = db or self._connect()
-                _copy(db)
+                self._copy(db, "PASSIVE")
             self._copied, self._copying = True, False
         if db is not None:
             db.close()
 
-
-def _copy(db: apsw.Connection) -> None:
-    # A full disk or a reader that is in the way: the writer will say so if it matters, and this is tried again.
-    with contextlib.suppress(apsw.Error):
-        db.execute("PRAGMA wal_checkpoint(PASSIVE)").close()
+    def _copy(self, db: apsw.Connection, mode: str) -> None:
+        # A reader that is in the way, or an error: the writer will say so if it matters, and this is tried again.
+        with contextlib.suppress(apsw.Error, OSError):
+            # Without room for all of it, what was copied would take the last, which consumers need.
+            if measure(self._folder, db).spare >= 0:
+                db.execute(f"PRAGMA wal_checkpoint({mode})").close()

@@ -21,7 +21,7 @@ class GroupedQueue(Shelf):
             done(self.gone())
             return
         now, first = self.clock.now_us(), self.take_numbers(len(drafts))
-        self.change(lambda db: self.append_in(db, drafts, first, now), done)
+        self.change(lambda db: self.append_in(db, drafts, first, now), done, brought=drafts)
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
         if self.dropped or not self.tally.total:

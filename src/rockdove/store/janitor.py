@@ -7,6 +7,7 @@ import apsw
 
 from rockdove.core import ids
 from rockdove.core.errors import StoreError
+from rockdove.store.room import measure
 from rockdove.store.session import seal
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Janitor:
             if self._store.trouble is not None:
                 # Any change: it lands or it does not.
                 self._store.writer.call(seal, lambda result: None)
-            self._store.writer.aside(lambda db: None, self._later)
+            self._store.writer.aside(self._shrink, self._later)
             return
         if self._written == self._store.writer.commits:
             self._later()
@@ -82,10 +83,20 @@ class Janitor:
         self._store.writer.aside(self._tidy, self._looked)
 
     def _tidy(self, db: apsw.Connection) -> None:
-        _shrink(db)
+        self._shrink(db)
         # On a disk that is nearly full the log would not get back what it gave away.
         if not self._store.room.low:
             _cut_log(db)
+
+    def _shrink(self, db: apsw.Connection) -> None:
+        """Give free space back to the file system. Runs in the writer's thread, outside a transaction."""
+        page, pages, free = db.pragma("page_size"), db.pragma("page_count"), db.pragma("freelist_count")
+        live = (pages - free) * page
+        if pages * page <= SHRINK_OVER_BYTES or free <= pages * SHRINK_FREE_SHARE or live >= SHRINK_LIVE_BYTES:
+            return
+        room = self._store.room
+        if not room.low or room.has_spare(live, measure(room.folder, db)):
+            db.execute("VACUUM")
 
     def _looked(self) -> None:
         self._written = self._store.writer.commits
@@ -106,14 +117,6 @@ def _empty_some(db: apsw.Connection) -> tuple[bool, list[int]]:
     db.execute("DELETE FROM body WHERE id BETWEEN ? AND ?", (low, high))
     db.execute("DELETE FROM entry WHERE id BETWEEN ? AND ?", (low, high))
     return True, []
-
-
-def _shrink(db: apsw.Connection) -> None:
-    """Give free space back to the file system. Runs in the writer's thread, outside a transaction."""
-    page, pages, free = db.pragma("page_size"), db.pragma("page_count"), db.pragma("freelist_count")
-    live = (pages - free) * page
-    if pages * page > SHRINK_OVER_BYTES and free > pages * SHRINK_FREE_SHARE and live < SHRINK_LIVE_BYTES:
-        db.execute("VACUUM")
 
 
 def _cut_log(db: apsw.Connection) -> None:

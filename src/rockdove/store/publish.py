@@ -11,6 +11,7 @@ from rockdove.core.limits import REMEMBERED_BATCHES
 from rockdove.core.publication import Parcel, PublicationName
 from rockdove.store.base import Appended, Done, Draft, Physical
 from rockdove.store.publishing import Published, Standing
+from rockdove.store.row import stored_bytes
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.standard import StandardQueue
 
@@ -59,7 +60,7 @@ class SqlitePublications:
             db.execute("INSERT OR REPLACE INTO stage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
             return _standing(db, name, attempt)
 
-        self._call(call, done)
+        self._store.writer.call(call, done, 1, len(text.encode()))
 
     def look(self, name: PublicationName, attempt: str, done: Done[Standing]) -> None:
         self._call(lambda db: _standing(db, name, attempt), done)
@@ -109,7 +110,8 @@ class SqlitePublications:
                 shelf.land(changes)
             done(outcome[0])
 
-        self._store.writer.call(call, landed)
+        brought = [stored_bytes(draft.message) for _, drafts, _ in shelves for draft in drafts]
+        self._store.writer.call(call, landed, len(brought), sum(brought))
 
 
 def _key(name: PublicationName) -> tuple[str, str, int, int]:

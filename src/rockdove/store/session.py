@@ -9,13 +9,13 @@ import apsw
 
 from rockdove.core.errors import DataFolderError, FolderFull, StoreError, StoreFull
 from rockdove.store.checkpoint import Checkpoint
-from rockdove.store.room import Room
+from rockdove.store.room import Room, keep_log, measure
 from rockdove.store.sql import statement
 
 R = TypeVar("R")
 
 # The log has grown by so many pages since the last look at the disk: look again.
-LOOK_PAGES = 512
+LOOK_PAGES = 128
 # After these the connection is as good as before; after any other error of SQLite's, nobody knows.
 _HARMLESS = (apsw.BusyError, apsw.LockedError, apsw.ConstraintError, apsw.FullError, apsw.InterruptError)
 
@@ -26,24 +26,26 @@ class Session:
     def __init__(self, connect: Callable[[], apsw.Connection], room: Room) -> None:
         self._connect = connect
         self._room = room
-        self._checkpoint = Checkpoint(connect)
+        self._checkpoint = Checkpoint(connect, room.folder)
         self._db: apsw.Connection | None = None
         # Stays open while the other is opened anew, so that SQLite still knows where the log ends: the first to open
         # the file would look for itself, and take for committed what was written but failed to be synced.
         self._anchor: apsw.Connection | None = None
         # Whether a connection was given up after an error.
         self._doubt = False
-        self._looked = 0
+        # How long the log was at the last look at the disk.
+        self._looked = -LOOK_PAGES
 
     def run(self, work: Callable[[apsw.Connection], R]) -> R:
-        """Do something that ends its own transactions; if there is no room, once more with the reserve's."""
+        """Do something that ends its own transactions; if there is no room, once more with what can be given up."""
         try:
             return self._try(work)
         except (apsw.Error, DataFolderError) as error:
-            if not is_full(error) or not self._room.give_up():
+            if not is_full(error):
                 raise
+        self._room.give_up()
         with contextlib.suppress(apsw.Error, DataFolderError):
-            self._try(self._checkpoint.copy)
+            self._try(self._checkpoint.cut)
         return self._try(work)
 
     def _try(self, work: Callable[[apsw.Connection], R]) -> R:
@@ -88,13 +90,26 @@ class Session:
         if self._db is None:
             return
         pages = self._checkpoint.pages
-        if pages - self._looked >= LOOK_PAGES:
+        if not 0 <= pages - self._looked < LOOK_PAGES:
             self._looked = pages
-            if not self._room.is_enough(pages * self._db.pragma("page_size")):
-                self.look()
-        elif pages < self._looked:
-            self._looked = pages
+            with contextlib.suppress(apsw.Error, OSError):
+                self._room.see(measure(self._room.folder, self._db))
         self._checkpoint.after_commit(self._db, self._room.low)
+
+    def admits(self, db: apsw.Connection, number: int) -> bool:
+        """Whether there is room for a batch with messages that take so many bytes; outside a transaction."""
+        room = self._room
+        if room.full:
+            room.look(measure(room.folder, db))
+        if room.full:
+            return False
+        if room.spend(number) or room.admit(number, measure(room.folder, db)):
+            return True
+        self._checkpoint.cut(db)
+        if room.admit(number, measure(room.folder, db)):
+            return True
+        room.refuse(number)
+        return False
 
     def maintain(self, work: Callable[[apsw.Connection], None]) -> None:
         """Do something that may fail, and for which no room is sacrificed."""
@@ -104,13 +119,14 @@ class Session:
         """See how much room there is, with the log copied back."""
         if self._db is not None:
             with contextlib.suppress(apsw.Error, OSError):
-                self._checkpoint.copy(self._db)
-                self._room.look(self._db)
+                (self._checkpoint.cut if self._room.low else self._checkpoint.copy)(self._db)
+                self._room.look(measure(self._room.folder, self._db))
 
     def close(self) -> None:
         self._checkpoint.stop()
         self._drop()
         if self._anchor is not None:
+            keep_log(self._room.folder, self._anchor)
             self._anchor.close()
 
 

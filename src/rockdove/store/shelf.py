@@ -11,7 +11,7 @@ from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry, Message
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import Appended, Done, Draft
-from rockdove.store.row import entries
+from rockdove.store.row import entries, stored_bytes
 from rockdove.store.sql import statement
 from rockdove.store.tally import Tally
 
@@ -82,7 +82,11 @@ class Shelf:
         return f"{self.record.prefix}{id & ids.SEQUENCE_MASK:010x}"
 
     def change(
-        self, call: Callable[[apsw.Connection], tuple[R, list[Change]]], done: Done[R], pinned: Sequence[int] = ()
+        self,
+        call: Callable[[apsw.Connection], tuple[R, list[Change]]],
+        done: Done[R],
+        pinned: Sequence[int] = (),
+        brought: Sequence[Draft] = (),
     ) -> None:
         """Run a call in the transaction; once it has landed, take its changes over and tell its result."""
 
@@ -94,7 +98,7 @@ class Shelf:
                 self.land(outcome[1])
                 done(outcome[0])
 
-        self.writer.call(call, landed)
+        self.writer.call(call, landed, len(brought), sum([stored_bytes(draft.message) for draft in brought]))
 
     def find(self, id: int, done: Done[Entry | None]) -> None:
         def call(db: apsw.Connection) -> Entry | None:

@@ -24,7 +24,7 @@ from rockdove.store.inspection import inspect
 from rockdove.store.janitor import Janitor
 from rockdove.store.lease import SqliteLeases, forget_places
 from rockdove.store.publish import SqlitePublications
-from rockdove.store.room import FULL, Room
+from rockdove.store.room import FULL, Room, keep_log
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.standard import StandardQueue
 from rockdove.store.writer import Writer
@@ -69,10 +69,12 @@ class SqliteStore:
             except (apsw.CorruptError, apsw.SQLError, ValueError, TypeError) as error:
                 raise damaged(self._folder.path, str(error)) from None
             finally:
+                keep_log(self._folder.path, db)
                 db.close()
         except BaseException:
             self._folder.release()
             raise
+        self.writer.heavy_bytes = self.room.commit_bytes()
         self.writer.start()
         self._janitor.start()
         return snapshot

@@ -58,9 +58,10 @@ class StandardQueue(Shelf):
         if self._batch is not batch:
             # All appends that one batch brings are taken over together.
             self._batch, self._sent = batch, []
-            self.writer.wait(partial(self._appended, self._sent))
+            self.writer.wait_sent(partial(self._appended, self._sent))
         rows, number, prefix = batch.appends, self.record.number, self.record.prefix
         id = self.take_numbers(len(drafts))
+        size_bytes = 0
         appended: list[Appended] = []
         fresh: list[Entry] = []
         for draft in drafts:
@@ -76,8 +77,12 @@ class StandardQueue(Shelf):
             rows += (APPEND, id, t, number, sent_us, late, message.md5, message.body, extra)
             appended.append(Appended(id, name))
             fresh.append(Entry(id, t, message))
+            size_bytes += len(message.body)
             id += 1
         self._sent.append((fresh, appended, done))
+        batch.sent_bytes += size_bytes
+        if batch.sent_bytes > self.writer.heavy_bytes:
+            self.writer.close_batch()
 
     def _appended(self, sent: list[Sent], failed: StoreError | None) -> None:
         if failed is None:

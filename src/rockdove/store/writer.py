@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 from itertools import repeat
 from queue import SimpleQueue
@@ -18,8 +19,8 @@ from typing import Any, TypeAlias
 import apsw
 import msgspec
 
-from rockdove.core.errors import DataFolderError, StoreError
-from rockdove.store.room import Room
+from rockdove.core.errors import DataFolderError, StoreError, StoreFull
+from rockdove.store.room import BATCH_BYTES, COMMIT_BYTES, FULL, Room, written_bytes
 from rockdove.store.session import Session, failure
 from rockdove.store.sql import statement
 
@@ -27,6 +28,9 @@ log = logging.getLogger("rockdove")
 
 # So many in a batch are worth a commit, whatever else is coming.
 ENOUGH = 256
+# Columns of an append with texts of any length, and how many bytes a character may take.
+BODY, EXTRA = 7, 8
+MOST_UTF8 = 4
 # Batches between two moments of rest.
 REST_EVERY = 128
 
@@ -39,7 +43,21 @@ Aside: TypeAlias = tuple[Callable[[apsw.Connection], None], Callable[[], None]]
 class Batch:
     """Changes that go to disk together."""
 
-    __slots__ = ("appends", "calls", "changed", "failed", "gone", "moves", "removed", "results", "unsure", "waiting")
+    __slots__ = (
+        "appends",
+        "calls",
+        "changed",
+        "failed",
+        "gone",
+        "moves",
+        "refused",
+        "removed",
+        "results",
+        "senders",
+        "sent_bytes",
+        "unsure",
+        "waiting",
+    )
 
     def __init__(self) -> None:
         # Rows as `rockdove.store.sql.statement` has them, flat. Applied in this order: an entry is known, and can be
@@ -51,9 +69,15 @@ class Batch:
         # not known in memory the thread finds it out.
         self.gone: dict[int, tuple[int, bool]] = {}
         self.unsure: list[int] = []
-        self.calls: list[tuple[Call, Landed]] = []
-        # Called in order when the batch has landed, with None or the error.
+        # With the bytes that messages take which the call brings; 0: it brings none, and is never refused.
+        self.calls: list[tuple[Call, Landed, int]] = []
+        # Called in order when the batch has landed, with None or the error; first those who sent what is in `appends`.
+        self.senders: list[Callable[[StoreError | None], None]] = []
         self.waiting: list[Callable[[StoreError | None], None]] = []
+        # About what messages bring, so that a batch does not become too large.
+        self.sent_bytes = 0
+        # Why what brings messages was left out.
+        self.refused: StoreError | None = None
         self.results: list[Any] = []
         self.failed: StoreError | None = None
         # Whether it wrote anything: to read tells nothing of whether the disk takes changes.
@@ -63,7 +87,19 @@ class Batch:
     def size(self) -> int:
         """A measure of what it holds, for who wants to know whether it grows: rows, calls and listeners."""
         rows = (len(self.appends) + len(self.moves)) // statement.WIDTH
-        return rows + len(self.removed) + len(self.calls) + len(self.waiting)
+        return rows + len(self.removed) + len(self.calls) + len(self.senders) + len(self.waiting)
+
+    @property
+    def incoming_bytes(self) -> int:
+        """What the messages in it take on the disk; 0: there are none."""
+        number = sum([size for _, _, size in self.calls])
+        if self.appends:
+            texts = [
+                text for text in self.appends[BODY :: statement.WIDTH] + self.appends[EXTRA :: statement.WIDTH] if text
+            ]
+            size = sum(map(len, texts)) * (1 if all(map(str.isascii, texts)) else MOST_UTF8)
+            number += written_bytes(len(self.appends) // statement.WIDTH, size)
+        return number + BATCH_BYTES if number else 0
 
     def doubt(self) -> None:
         """What was known in memory is no longer sure."""
@@ -85,6 +121,9 @@ class Writer:
         self._gathered = 0
         self._closed = False
         self.batch = Batch()
+        # Those that are large enough, and wait for their turn; and when a batch is.
+        self._heavy: deque[Batch] = deque()
+        self.heavy_bytes = COMMIT_BYTES
         self._spent: Batch | None = None
         # How many batches have landed: who wants to know whether anything was written compares.
         self.commits = 0
@@ -104,7 +143,8 @@ class Writer:
     def stop(self) -> None:
         """Write what is waiting, and end. Nobody is told any more: the loop is no longer running."""
         self._closed = True
-        self._inbox.put(self.batch)
+        for batch in (*self._heavy, self.batch):
+            self._inbox.put(batch)
         self._inbox.put(None)
         self._thread.join()
 
@@ -114,11 +154,29 @@ class Writer:
         if not (self._busy or self._scheduled):
             self._gather()
 
-    def call(self, call: Call, landed: Landed) -> None:
-        """Run something inside the transaction, after the batch's rows; ``landed`` gets its result or the error."""
-        self.batch.calls.append((call, landed))
+    def wait_sent(self, landed: Callable[[StoreError | None], None]) -> None:
+        """The same for who appends: he may be refused while the others are not."""
+        self.batch.senders.append(landed)
         if not (self._busy or self._scheduled):
             self._gather()
+
+    def call(self, call: Call, landed: Landed, messages: int = 0, size_bytes: int = 0) -> None:
+        """Run something inside the transaction, after the batch's rows; ``landed`` gets its result or the error.
+
+        Who brings messages says how many, and their bytes.
+        """
+        self.batch.calls.append((call, landed, written_bytes(messages, size_bytes)))
+        if not (self._busy or self._scheduled):
+            self._gather()
+        if messages:
+            self.batch.sent_bytes += size_bytes
+            if self.batch.sent_bytes > self.heavy_bytes:
+                self.close_batch()
+
+    def close_batch(self) -> None:
+        """What was sent is enough for a commit: the next goes into another batch."""
+        self._heavy.append(self.batch)
+        self.batch = Batch()
 
     def _gather(self) -> None:
         """Send the batch when a round of the event loop has brought nothing new.
@@ -134,10 +192,13 @@ class Writer:
         self._scheduled = False
         if self._busy or self._closed:
             return
-        if self._gathered < self.batch.size < ENOUGH:
+        if self._heavy:
+            batch = self._heavy.popleft()
+        elif self._gathered < self.batch.size < ENOUGH:
             self._gather()
             return
-        batch, self.batch = self.batch, Batch()
+        else:
+            batch, self.batch = self.batch, Batch()
         self._busy = True
         self._inbox.put(batch)
         # To take the last batch apart costs time, which is free while the thread wakes up.
@@ -159,11 +220,14 @@ class Writer:
         elif self.trouble is not None and batch.changed:
             self.trouble = None
             log.warning("the store takes changes again", extra={"event": "store-recovered"})
+        for landed in batch.senders:
+            self.tell(landed, failed or batch.refused)
         for landed in batch.waiting:
             self.tell(landed, failed)
-        for (_, told), result in zip(batch.calls, batch.results or repeat(failed), strict=False):
+        for (_, told, _), result in zip(batch.calls, batch.results or repeat(failed), strict=False):
             self.tell(told, result)
-        if (self.batch.waiting or self.batch.calls) and not self._scheduled:
+        rest = self.batch
+        if (self._heavy or rest.senders or rest.waiting or rest.calls) and not self._scheduled:
             self._gather()
 
     def _fail(self, failed: StoreError) -> None:
@@ -172,7 +236,8 @@ class Writer:
             log.error("the store fails, and requests are told so: %s", failed, extra={"event": "store-trouble"})
         self.trouble = str(failed)
         self.failures += 1
-        self.batch.doubt()
+        for batch in (*self._heavy, self.batch):
+            batch.doubt()
         self.on_failure()
 
     def tell(self, listener: Callable[[Any], None], outcome: Any) -> None:
@@ -195,7 +260,11 @@ class Writer:
         session.close()
 
     def _write(self, session: Session, batch: Batch) -> None:
+        incoming = batch.incoming_bytes
+
         def apply(db: apsw.Connection) -> None:
+            # Asked each time: what was tried in vain is tried again without what fills the disk.
+            batch.refused = StoreFull(FULL) if incoming and not session.admits(db, incoming) else None
             before = db.total_changes()
             _apply(db, batch)
             batch.changed = db.total_changes() > before
@@ -222,7 +291,8 @@ _rows = msgspec.json.Decoder(list[tuple[int, int, int]]).decode
 
 
 def _apply(db: apsw.Connection, batch: Batch) -> None:
-    appends, moves, removed, unsure = batch.appends, batch.moves, batch.removed, batch.unsure
+    moves, removed, unsure, refused = batch.moves, batch.removed, batch.unsure, batch.refused
+    appends = batch.appends if refused is None else []
     if not (batch.calls or unsure) and statement.is_small(appends, moves, removed):
         statement.apply_small(db, appends, moves, removed)
         return
@@ -232,5 +302,5 @@ def _apply(db: apsw.Connection, batch: Batch) -> None:
     for found in statement.select_gone(db, unsure):
         batch.gone.update((id, (t, rc > 0)) for id, t, rc in _rows(found))
     statement.remove(db, removed)
-    batch.results = [call(db) for call, _ in batch.calls]
+    batch.results = [call(db) if refused is None or not size else refused for call, _, size in batch.calls]
     db.execute("COMMIT")
