@@ -71,12 +71,16 @@ class KeyFile:
 
     def create(self) -> bytes:
         key = os.urandom(KEY_BYTES)
+        # Whole, or not there: half a key would be in the way of every later one.
+        aside = self.path.with_name(f"{KEY_FILE}.new")
         try:
-            file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with os.fdopen(file, "wb") as opened:
-                opened.write(f"{_FORMAT}{b64encode(key).decode()}\n".encode())
-                opened.flush()
-                os.fsync(file)
+            aside.unlink(missing_ok=True)
+            try:
+                _write(aside, f"{_FORMAT}{b64encode(key).decode()}\n".encode())
+                # Unlike a rename, this does not take the place of one that is there.
+                os.link(aside, self.path)
+            finally:
+                aside.unlink(missing_ok=True)
             _sync(self.path.parent)
         except OSError as error:
             raise DataFolderError(f"cannot make the key file {self.path}: {error.strerror}") from None
@@ -97,6 +101,14 @@ class MemoryKey:
     def create(self) -> bytes:
         self._key = os.urandom(KEY_BYTES)
         return self._key
+
+
+def _write(path: Path, text: bytes) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(file, "wb") as opened:
+        opened.write(text)
+        opened.flush()
+        os.fsync(file)
 
 
 def _sync(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """The key file: its owner's alone, made once, and refused if it is not as it should be."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -61,6 +62,20 @@ def test_a_damaged_one_is_refused(tmp_path: Path, text: bytes) -> None:
 def test_a_place_where_nothing_can_be_made(tmp_path: Path) -> None:
     with pytest.raises(DataFolderError, match="cannot make the key file"):
         KeyFile(tmp_path / "not there").create()
+
+
+def test_one_that_could_not_be_written_is_not_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    file = KeyFile(tmp_path)
+    with monkeypatch.context() as fault:
+        fault.setattr(os, "fsync", full)
+        with pytest.raises(DataFolderError, match=r"cannot make the key file .*: No space left on device"):
+            file.create()
+    assert list(tmp_path.iterdir()) == []
+    assert file.create() == file.read()
+    assert [each.name for each in tmp_path.iterdir()] == [KEY_FILE]
 
 
 def test_in_memory_it_lasts_as_long_as_its_object() -> None:
