@@ -216,12 +216,16 @@ def _exposed(host: str, data: Path) -> Failure:
 
 
 async def _run(settings: Settings, as_json: bool) -> None:
-    stopped = asyncio.Event()
+    stopped, reload = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
+    loop.add_signal_handler(signal.SIGHUP, reload.set)
     service = await _start(settings)
     loop.add_signal_handler(signal.SIGHUP, service.reload)
+    if reload.is_set():
+        # Asked for while the service started, perhaps after the certificate had been read.
+        service.reload()
     loop.set_exception_handler(lambda loop, context: service.complain(context))
     # What is there by now stays, and a request leaves no cycles behind: look for garbage seldom, among what is new.
     gc.freeze()

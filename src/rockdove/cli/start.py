@@ -11,6 +11,8 @@ def main() -> None:
         # Until the service has handlers of its own.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _leave)
+        # There is nothing to read anew yet: what is read first is read after this.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     from rockdove.cli.main import main
 
     main()

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import stat
 from pathlib import Path
 
 from rockdove.cli.failure import Code, Failure
@@ -16,8 +17,12 @@ def read(path: Path | None) -> str | None:
     if path is None:
         return None
     try:
-        with path.open() as file:
-            mode = os.fstat(file.fileno()).st_mode & 0o777
+        # A pipe would keep the service waiting for somebody to write into it.
+        with open(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            status = os.fstat(file.fileno()).st_mode
+            if not stat.S_ISREG(status):
+                raise Failure(f"cannot read the metrics token from {path}: it is not a regular file", Code.USAGE)
+            mode = status & 0o777
             token = file.read().strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)

@@ -17,7 +17,9 @@ from cryptography.hazmat.primitives import serialization
 
 from rockdove import __version__
 from rockdove.cli.announcement import known_host, url_of
+from rockdove.cli.limit import shared
 from rockdove.client import Client, Retry
+from rockdove.server.limit import Limits
 from rockdove.server.tls import Names
 from rockdove.store.folder import DATABASE, Folder
 from tests.support.certificate import Authority
@@ -288,6 +290,24 @@ def test_a_hangup_without_tls_is_no_reason_to_stop(server: ServerFactory) -> Non
     assert own.stop() == 0
 
 
+def test_a_hangup_at_any_moment_of_the_start(tmp_path: Path) -> None:
+    command = [*COMMAND, "serve", "--store", "memory", "--port", "0", "--log-level", "info"]
+    with Process(command, tmp_path, "serve") as process:
+        ready = False
+        # From the first moment at which Python has begun to run the command.
+        process.wait_for(lambda: _ignores_hangup(process.pid), "signals to be heeded", 20)
+        while not ready:
+            os.kill(process.pid, signal.SIGHUP)
+            ready = "ready " in process.out.read_text()
+        process.wait_for(lambda: "nothing to reload" in process.err.read_text(), "line in the log", 10)
+        assert process.stop() == 0
+
+
+def _ignores_hangup(pid: int) -> bool:
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return any(int(status[name], 16) >> (signal.SIGHUP - 1) & 1 for name in ("SigIgn", "SigCgt"))
+
+
 # Origins and limits.
 
 
@@ -337,6 +357,14 @@ def test_a_metrics_token_that_everybody_may_read(cli: Cli, tmp_path: Path) -> No
     )
 
 
+def test_a_metrics_token_that_is_no_file(cli: Cli, tmp_path: Path) -> None:
+    pipe = tmp_path / "token"
+    os.mkfifo(pipe, 0o600)
+    outcome = cli("serve", "--port", "0", "--metrics-token-file", str(pipe))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == f"rockdove: cannot read the metrics token from {pipe}: it is not a regular file\n"
+
+
 @pytest.mark.parametrize("text", ["", "short", "two words of some length", "0123456789abcdeä"])
 def test_what_is_no_metrics_token(cli: Cli, tmp_path: Path, text: str) -> None:
     file = tmp_path / "token"
@@ -359,4 +387,13 @@ def test_fewer_files_than_connections(tmp_path: Path) -> None:
         process.wait_for(lambda: "ready " in process.out.read_text(), "ready line", 20)
         told = "the limit of 300 open files leaves room for 100 connections, not 10000"
         assert told in process.err.read_text()
+        assert "one address may have 70 connections, not 6000" in process.err.read_text()
         assert process.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "effective"), [((10_000, 6_000), 6_000), ((100, 100), 70), ((100, 0), 0), ((1, 5), 1), ((100, 50), 50)]
+)
+def test_one_address_gets_a_share_of_the_connections(given: tuple[int, int], effective: int) -> None:
+    limits = Limits(max_connections=given[0], max_connections_per_address=given[1])
+    assert shared(limits).max_connections_per_address == effective
