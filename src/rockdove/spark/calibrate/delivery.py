@@ -17,7 +17,7 @@ class Fates(NamedTuple):
 
 
 def deliveries(events: "DataFrame") -> "DataFrame":
-    """A row for each receive; times are microseconds.
+    """A row for each receive of a message that had not been deleted; times are microseconds.
 
     `received`; `deleted`, null unless it was before the message was received `again`; `begun`, when its worker turned
     to it: a worker that received several messages at once does one after the other; `timed_out`, whether it came
@@ -30,18 +30,25 @@ def deliveries(events: "DataFrame") -> "DataFrame":
     rank = f.when(op == "receive", 0).otherwise(1)
     life = Window.partitionBy("queue", "message_id").orderBy("time", rank)
     ahead = life.rowsBetween(1, Window.unboundedFollowing)
+    behind = life.rowsBetween(Window.unboundedPreceding, -1)
 
     def following(what: str) -> "Column":
         return f.min(f.when(op == what, f.col("time"))).over(ahead)
 
     columns = ("queue", "node", "receiver", "latency_us", "op", "message_id", "time")
+    over = f.max(f.when(op == "delete", f.col("time"))).over(behind)
     with_next = (
         events.where(op.isin(*_OPS))
         .select(*columns)
         .withColumns(
-            {"again": following("receive"), "gone": following("delete"), "changed": following("change_visibility")}
+            {
+                "again": following("receive"),
+                "gone": following("delete"),
+                "changed": following("change_visibility"),
+                "over": over,
+            }
         )
-        .where(op == "receive")
+        .where((op == "receive") & f.col("over").isNull())
     )
     again, gone, changed = f.col("again"), f.col("gone"), f.col("changed")
     in_time = again.isNull() | (gone <= again)

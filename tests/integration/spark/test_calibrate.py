@@ -1,0 +1,213 @@
+"""Parameters from traces that were made with known ones, and from a real service with known workers."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from rockdove.capacity.plan.calibration import Calibration
+from rockdove.spark.calibrate.calibrate import TooShort, calibrate
+from rockdove.spark.file import NoTrace
+from tests.support import known_worker
+from tests.support.made_trace import Event, event, received, sent, write
+from tests.support.server import ServerFactory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
+
+NUMBER = 1_500
+TIMEOUT_S = 2.0
+LINK_US = 2_000
+
+Calibrated = Callable[..., Calibration]
+
+
+@pytest.fixture
+def calibrated(spark: "SparkSession", tmp_path: Path) -> Calibrated:
+    """`calibrated(events)` writes a trace and calibrates by it."""
+
+    def run(events: list[Event], *queues: str) -> Calibration:
+        return calibrate(spark, [str(write(tmp_path / "trace", events))], queues).calibration
+
+    return run
+
+
+def lives(
+    gaps: "NDArray[np.float64]", services: "NDArray[np.float64]", failing: float = 0.0, **more: Any
+) -> list[Event]:
+    """Messages that workers without number receive at once; a delivery that fails is repeated after the timeout."""
+    rng = np.random.default_rng(11)
+    events = []
+    for number, (at, service) in enumerate(zip(np.cumsum(gaps), services, strict=True)):
+        name = f"m{number}"
+        events.append(sent(name, at, latency_us=int(rng.exponential(5_000)), **more))
+        while True:
+            events.append(received(name, at, at, latency_us=100, **more))
+            if rng.random() >= failing:
+                break
+            at += TIMEOUT_S + rng.exponential(0.01)
+        events.append(event("delete", at + service, name, latency_us=100, **more))
+    return events
+
+
+def exponential(seed: int, mean: float, number: int = NUMBER) -> "NDArray[np.float64]":
+    return np.random.default_rng(seed).exponential(mean, number)
+
+
+def test_known_parameters_are_within_the_intervals(calibrated: Calibrated) -> None:
+    found = calibrated(lives(exponential(1, 0.025), exponential(2, 0.1), 0.05))
+    assert 40 in found.arrival
+    assert found.poisson
+    assert 1.0 in found.arrival_scv
+    assert 200 in found.sender.rate
+    assert (found.sender.family, found.broker.family) == ("exponential", "exponential")
+    assert 10 in found.broker.rate
+    assert 1.0 in found.broker.scv
+    assert found.broker.services == NUMBER
+    assert 0.95 in found.reliability
+    assert found.timeout_s is not None
+    assert found.timeout_s.value == TIMEOUT_S
+    assert found.link_s is None
+    assert [note.split(":")[0] for note in found.notes] == ["sender", "link_s"]
+    assert found.basis is not None
+    assert (found.basis.queues, found.basis.arrivals) == (1, NUMBER)
+    assert found.delivery_s is not None
+    assert 0.1 + 0.05 / 0.95 * (TIMEOUT_S + 0.01) in found.delivery_s
+
+
+def test_erlang_services_and_regular_arrivals_are_told_apart(calibrated: Calibrated) -> None:
+    services = np.random.default_rng(3).gamma(4, 0.025, NUMBER)
+    found = calibrated(lives(np.full(NUMBER, 0.025), services))
+    assert (found.broker.family, found.broker.phases) == ("erlang", 4)
+    assert 0.25 in found.broker.scv
+    assert not found.poisson
+    assert found.load().arrival_scv == pytest.approx(0, abs=1e-6)
+    assert found.arrival.value == pytest.approx(40)
+    assert (found.reliability.value, found.timeout_s) == (1.0, None)
+
+
+def test_gaps_across_slots_of_spark_count(calibrated: Calibrated) -> None:
+    """One arrival a second for 2,400 s is cut into two slots."""
+    found = calibrated(lives(np.full(2_400, 1.0), exponential(2, 0.1, 2_400)))
+    assert found.arrival.value == pytest.approx(1, rel=1e-9)
+    assert found.arrival_scv.value == pytest.approx(0, abs=1e-9)
+
+
+def test_both_sides_give_the_link_and_count_once(calibrated: Calibrated) -> None:
+    one = lives(exponential(1, 0.025, 400), exponential(2, 0.1, 400), 0.1)
+    alone = calibrated(one)
+    other = [{**each, "side": "client", "node": "two", "latency_us": each["latency_us"] + 2 * LINK_US} for each in one]
+    both = calibrated([*one, *other])
+    assert both.link_s is not None
+    assert both.link_s.value == pytest.approx(LINK_US / 1e6)
+    assert (both.arrival, both.reliability, both.timeout_s) == (alone.arrival, alone.reliability, alone.timeout_s)
+    # A sender waits for the way there and back, and the model counts one crossing after each stage.
+    assert alone.sender.mean_s is not None
+    assert both.sender.mean_s is not None
+    assert both.sender.mean_s.value == pytest.approx(alone.sender.mean_s.value + LINK_US / 1e6)
+    assert alone.broker.mean_s is not None
+    assert both.broker.mean_s is not None
+    assert both.broker.mean_s.value == pytest.approx(alone.broker.mean_s.value - LINK_US / 1e6, rel=1e-3)
+    assert both.notes == []
+
+
+def test_batches_are_done_one_after_the_other(calibrated: Calibrated) -> None:
+    events = []
+    for batch in range(20):
+        names = [f"{batch}-{n}" for n in range(5)]
+        events += [sent(name, batch, latency_us=10_000) for name in names]
+        events += [received(name, batch + 0.1, batch, latency_us=batch) for name in names]
+        events += [event("delete", batch + 0.1 + (n + 1) * 0.1, name) for n, name in enumerate(names)]
+    found = calibrated(events)
+    assert found.broker.mean_s is not None
+    assert found.broker.mean_s.value == pytest.approx(0.1)
+    assert found.broker.scv.value == pytest.approx(0, abs=1e-6)
+    assert found.sender.rate.value == pytest.approx(500)
+    assert not found.poisson
+
+
+def test_what_is_a_failure_and_what_is_not_known_yet(calibrated: Calibrated) -> None:
+    """40 succeed in a second; one never does, one is deleted too late, and one is at work when the trace ends.
+
+    One is received once more after it was deleted, as it may be elsewhere.
+    """
+    events = [one for n in range(40) for one in (sent(f"m{n}", n), received(f"m{n}", n, n))]
+    events += [event("delete", n + 1, f"m{n}") for n in range(40)]
+    events += [{**one, "latency_us": 5} for one in (sent("never", 3), sent("late", 4), sent("last", 49.5))]
+    events += [received("never", 3.5), received("late", 5), received("late", 15), event("delete", 15.5, "late")]
+    events += [received("m1", 20), received("last", 49.6), event("change_visibility", 50, "last")]
+    found = calibrated([{**one, "latency_us": one["latency_us"] or 5} for one in events])
+    assert found.basis is not None
+    assert (found.basis.deliveries, found.basis.failures) == (43, 2)
+    assert found.timeout_s is not None
+    assert found.timeout_s.value == 10
+
+
+def test_a_queue_that_is_named(calibrated: Calibrated) -> None:
+    events = lives(exponential(1, 0.025, 200), exponential(2, 0.1, 200))
+    events += lives(exponential(3, 0.1, 100), exponential(4, 0.1, 100), queue="mail")
+    assert calibrated(events).notes[0] == "2 queues are taken for one system; --queue chooses"
+    found = calibrated(events, "mail")
+    assert 10 in found.arrival
+    with pytest.raises(NoTrace, match="no message of the queue post in "):
+        calibrated(events, "post")
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([sent("m", 0), sent("n", 1)], "at least 30 messages sent, and the traces have 2; record for longer"),
+        (
+            [sent(f"m{n}", n) for n in range(40)],
+            "at least 30 messages received and deleted, and the traces have 0; record for longer",
+        ),
+    ],
+    ids=["few", "no receives"],
+)
+def test_too_little_is_said(calibrated: Calibrated, events: list[Event], said: str) -> None:
+    with pytest.raises(TooShort, match=said):
+        calibrated(events)
+
+
+def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from rockdove.cli import main; main()", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
+
+
+def test_the_command_writes_what_a_plan_reads(tmp_path: Path) -> None:
+    write(tmp_path / "trace", lives(exponential(1, 0.025, 300), exponential(2, 0.1, 300), 0.05))
+    out = tmp_path / "new" / "folder"
+    done = run("calibrate", tmp_path / "trace", "--master", "local[1]", "--out", out, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == json.loads((out / "calibration.json").read_text())
+    planned = run("plan", "--from", out / "calibration.json", "--json")
+    assert planned.returncode == 0, planned.stderr
+    assert json.loads(planned.stdout)["feasible"]
+
+
+def test_a_real_service_delivers_as_fast_as_the_model_predicts(
+    server: ServerFactory, spark: "SparkSession", tmp_path: Path
+) -> None:
+    known = known_worker.Known(arrival=36, duration_s=45, workers=6, service_s=0.1, failing=0.1, timeout_s=1)
+    service = server("--trace", str(tmp_path / "trace"))
+    seen = asyncio.run(known_worker.run(service.endpoint, "jobs", known, seed=4))
+    assert service.stop() == 0
+    found = calibrate(spark, [str(tmp_path / "trace")]).calibration
+    assert found.arrival.value == pytest.approx(known.arrival, rel=0.1)
+    assert 1 - known.failing in found.reliability
+    assert found.timeout_s is not None
+    assert found.timeout_s.value == known.timeout_s
+    # A machine that is busy with other things makes services longer than they should be, and workers see that, too.
+    assert found.broker.rate.value == pytest.approx(1 / fmean(seen.services_s), rel=0.05)
+    # Senders are as many as are needed.
+    predicted_s = found.load().network(n1=1_000, n2=known.workers).delivery_s
+    assert predicted_s == pytest.approx(fmean(seen.deliveries_s), rel=0.15)
