@@ -29,7 +29,7 @@ def trusting(server: ServerFactory) -> Server:
 
 @pytest.fixture
 def plain(server: ServerFactory) -> Server:
-    return server.shared()
+    return server.shared("--allow-host", OUTSIDE)
 
 
 @pytest.fixture

@@ -16,6 +16,9 @@ from tests.support.dialect import client
 
 T = TypeVar("T")
 
+# What tests put into the header Host.
+NAMES = ("queue.test", "one.test", "two.test", "inner.test", "other.test", "a", "x")
+
 # What has not come back after so long never will.
 _PATIENCE_S = 30
 
@@ -25,7 +28,7 @@ class RunningService:
 
     def __init__(self, folder: Path, store: str, *, real_time: bool = False, **settings: Any) -> None:
         self.store = store
-        self._settings = {"data": folder / "data", "store": store, "port": 0, **settings}
+        self._settings = {"data": folder / "data", "store": store, "port": 0, "allow_host": NAMES, **settings}
         self._clock: Clock = SystemClock() if real_time else ManualClock()
         self._loop = uvloop.new_event_loop()
         # What the loop complains of: a defect that no answer shows.

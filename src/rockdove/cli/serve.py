@@ -22,6 +22,7 @@ from rockdove.cli.failure import Code, Failure, ReaderGone
 from rockdove.cli.limit import fitting, with_limits
 from rockdove.cli.output import Output
 from rockdove.core.errors import DataFolderError, ExposedError
+from rockdove.server import host as host_name
 from rockdove.server import origin
 from rockdove.server.limit import Limits
 from rockdove.server.log import Form, Level, configure
@@ -141,6 +142,15 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            envvar="ROCKDOVE_ALLOW_HOST",
+            help="Answer under this name, too, where nobody has to sign, such as queues.lan; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     config: option.Config = None,
     as_json: option.Json = False,
     *,
@@ -180,6 +190,7 @@ def serve(
         tls_cert=tls_cert,
         tls_key=tls_key,
         cors_origin=tuple(map(_origin, cors_origin or ())),
+        allow_host=tuple(map(_host, allow_host or ())),
     )
     uvloop.run(_run(settings, as_json))
 
@@ -196,6 +207,13 @@ def _origin(text: str) -> str:
         return origin.check(text)
     except origin.OriginError as error:
         raise Failure(f"--cors-origin: {error}", Code.USAGE) from None
+
+
+def _host(text: str) -> str:
+    try:
+        return host_name.check(text)
+    except host_name.HostError as error:
+        raise Failure(f"--allow-host: {error}", Code.USAGE) from None
 
 
 def _is_exposed(host: str) -> bool:

@@ -31,6 +31,7 @@ _KINDS: dict[str, type] = {
     "tls_cert": str,
     "tls_key": str,
     "cors_origin": list,
+    "allow_host": list,
     **{field.name: float if field.name.endswith("_s") else int for field in msgspec.structs.fields(Limits)},
     "endpoint": str,
 }

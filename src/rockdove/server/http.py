@@ -10,6 +10,7 @@ from rockdove.core.errors import Fault, InternalFailure, RequestTooLarge, Unsupp
 from rockdove.server.address import base_url, decoded, lower, origin_form
 from rockdove.server.gate import Gate
 from rockdove.server.guard import Guard
+from rockdove.server.host import Hosts
 from rockdove.server.origin import Origins, preflight
 from rockdove.server.page import Page
 from rockdove.server.reader import Reader
@@ -57,6 +58,7 @@ class Site(Protocol):
     trust_proxy: bool
     guard: Guard
     origins: Origins
+    hosts: Hosts
     connections: set[Reader]
     accounts: Accounts
     gate: Gate
@@ -116,6 +118,8 @@ class Connection(Reader):
                 self.plain = b"\\" not in body
                 if self._site.accounts.exist:
                     self.account = self._site.gate.identify(self, method, url, headers, body)
+                elif headers.get(b"Host") not in self._site.hosts.known:
+                    self._check_host(headers)
                 self._operation = operation = awsjson.operation(target)
                 request = awsjson.decode(operation, body)
             else:
@@ -125,6 +129,8 @@ class Connection(Reader):
                 self._json = self.plain = False
                 if self._site.accounts.exist:
                     self.account = self._site.gate.identify(self, method, url, headers, body)
+                else:
+                    self._check_host(headers)
                 path, _, parameters = origin_form(url).partition(b"?")
                 self._operation, request = query.decode(decoded(path), parameters, body)
             self._site.handle(self, self._operation, request)
@@ -148,6 +154,11 @@ class Connection(Reader):
         if leave is not None:
             self._write(200, b"text/plain", b"", leave)
         return leave is not None
+
+    def _check_host(self, headers: dict[bytes, bytes]) -> None:
+        """Nobody has to sign here: the name that is called must be ours, or the page's origin one that is let in."""
+        if not self._to_browser:
+            self._site.hosts.admit(headers.get(b"Host") or lower(headers).get(b"host"), self.peer)
 
     def _is_page(self, method: bytes, url: bytes) -> bool:
         if method not in (b"GET", b"POST", b"HEAD"):

@@ -10,6 +10,7 @@ from msgspec import Struct
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
 from rockdove.core.account import Account
+from rockdove.server.host import FOREIGN
 from rockdove.server.series import only_of
 
 _TEXT = b"text/plain; charset=utf-8"
@@ -63,6 +64,8 @@ class Pages:
         self._behind_proxy = behind_proxy
         # Who has signed a request; set where there may be accounts.
         self.signer: Callable[[Visitor], Account | None] = lambda visitor: None
+        # Whether the service may be called by that name: a page of another could be the one that asks.
+        self.is_own_name: Callable[[bytes | None], bool] = lambda host: True
         self.stopping = False
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -91,6 +94,9 @@ class Pages:
     def _show_metrics(self, visitor: Visitor) -> None:
         trusted = self._is_trusted(visitor)
         account = None if trusted else self.signer(visitor)
+        if account is None and not trusted and not self.is_own_name(visitor.headers.get(b"host")):
+            visitor.show(Page(403, f"{FOREIGN}\n".encode()))
+            return
         if account is None and not trusted:
             visitor.show(
                 Page(
@@ -123,7 +129,12 @@ class Pages:
 
     def _is_local(self, peer: str, headers: dict[bytes, bytes]) -> bool:
         """Behind a proxy, every client seems to be local; and a proxy nobody told us of gives itself away."""
-        return not self._behind_proxy and is_loopback(peer) and not any(name.startswith(_FORWARDED) for name in headers)
+        return (
+            not self._behind_proxy
+            and is_loopback(peer)
+            and self.is_own_name(headers.get(b"host"))
+            and not any(name.startswith(_FORWARDED) for name in headers)
+        )
 
     def _has_token(self, headers: dict[bytes, bytes]) -> bool:
         scheme, _, given = headers.get(b"authorization", b"").partition(b" ")

@@ -30,6 +30,7 @@ from rockdove.core.receipt import Receipts
 from rockdove.server.accounts import AccountOperations
 from rockdove.server.gate import Gate
 from rockdove.server.guard import Guard
+from rockdove.server.host import Hosts
 from rockdove.server.http import Connection
 from rockdove.server.leases import LeaseOperations
 from rockdove.server.limit import Limits
@@ -95,6 +96,8 @@ class Settings(Struct, kw_only=True):
     tls_key: Path | None = None
     # Origins whose pages may use the service, as browsers write them.
     cors_origin: tuple[str, ...] = ()
+    # Names of hosts under which the service may be called where nobody has to sign.
+    allow_host: tuple[str, ...] = ()
 
 
 class Service:
@@ -110,6 +113,7 @@ class Service:
         self.store = self._make_store()
         self.guard = Guard(settings.limits)
         self.origins = Origins(settings.cors_origin)
+        self.hosts = Hosts(settings.host, settings.allow_host, settings.trust_proxy)
         self._certificate = (
             Certificate(settings.tls_cert, settings.tls_key) if settings.tls_cert and settings.tls_key else None
         )
@@ -194,6 +198,7 @@ class Service:
         self.pages = Pages(
             lambda: self.store.trouble, self.metrics.text, self.defect, self.settings.metrics_token, self.trust_proxy
         )
+        self.pages.is_own_name = self.hosts.is_own
         self.gate = Gate(self.accounts, directory, self.move_tasks, self.clock, self.trust_proxy)
         self.pages.signer = self.gate.signer
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from rockdove.server.host import HostError
+from rockdove.server.host import check as check_host
 from rockdove.server.origin import OriginError, check
 from tests.contract.transport.conftest import Start
 from tests.support.raw import Web
@@ -131,3 +133,48 @@ def test_origins_as_browsers_write_them(given: str, meant: str) -> None:
 def test_what_is_no_origin(given: str) -> None:
     with pytest.raises(OriginError):
         check(given)
+
+
+# Names that were made to point here. Browsers send no Origin and no Sec-Fetch-Site with such a page's own requests.
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:9324", "localhost.evil.example", "127.0.0.1.evil.example"]
+)
+def test_a_name_that_is_not_ours_is_refused(start: Start, host: str) -> None:
+    web = Web(start().port)
+    foreign = {"Host": host}
+    for reply in (
+        web.get("/", foreign, Action="CreateQueue", QueueName="evil"),
+        web.post("/", foreign, Action="CreateQueue", QueueName="evil"),
+        web.call("CreateQueue", {"QueueName": "evil"}, foreign),
+        web.get("/metrics", foreign),
+    ):
+        assert reply.status == 403
+        assert "--allow-host" in reply.text
+    assert web.get("/health", foreign).status == 200
+    assert web.call("ListQueues", {}).json == {}
+    web.close()
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "10.1.2.3:9324", "[::1]:9324", "localhost", "LocalHost:1", "q.localhost", "lan.example:8080"]
+)
+def test_names_that_are_ours(start: Start, host: str) -> None:
+    web = Web(start(allow_host=("lan.example",)).port)
+    for _ in range(2):
+        assert web.call("ListQueues", {}, {"Host": host}).status == 200
+        assert web.get("/metrics", {"Host": host}).status == 200
+    web.close()
+
+
+def test_behind_a_trusted_proxy_the_proxy_decides(start: Start) -> None:
+    web = Web(start(trust_proxy=True, allow_host=()).port)
+    assert web.call("ListQueues", {}, {"Host": "queues.example.com"}).status == 200
+    web.close()
+
+
+@pytest.mark.parametrize("name", ["http://a", "a:80", "", "a b", "*"])
+def test_what_is_no_name_of_a_host(name: str) -> None:
+    with pytest.raises(HostError, match="is not the name of a host"):
+        check_host(name)
