@@ -18,6 +18,7 @@ from rockdove.store.backup import NothingThere
 from rockdove.store.folder import APPLICATION_ID, DATABASE, FORMAT, LOCK, LOG, OPEN, FolderInUse
 from rockdove.store.grouped import WAITING_US
 from rockdove.store.keyfile import KEY_FILE, KeyFile
+from rockdove.store.lease_check import check_leases
 from rockdove.store.scan import Progress, Scan
 
 # Problems of one kind that are told one by one.
@@ -152,7 +153,7 @@ def _check_format(db: apsw.Connection, report: Report) -> bool:
 
 
 def _check_contents(folder: Path, db: apsw.Connection, report: Report, progress: Progress) -> None:
-    for examine in (_check_structure, _check_tables, _check_records, _check_places, _check_groups):
+    for examine in (_check_structure, _check_tables, _check_records, _check_places, _check_groups, _check_leases):
         try:
             examine(folder, db, report)
         except (apsw.Error, ValueError, TypeError) as error:
@@ -184,6 +185,8 @@ def _check_tables(folder: Path, db: apsw.Connection, report: Report) -> None:
         wanted.add("account")
     if report.format and report.format >= 3:
         wanted |= {"lease", "consumer", "stage", "published"}
+    if report.format and report.format >= 4:
+        wanted.add("application")
     for table in sorted(wanted - there):
         report.add(f"table {table}", "is missing")
     secret = db.execute("SELECT value FROM meta WHERE name = 'secret'").get
@@ -241,3 +244,7 @@ def _check_groups(folder: Path, db: apsw.Connection, report: Report) -> None:
     )
     for number, group, count in db.execute(sql, (WAITING_US,)):
         report.add("table entry", f"{count:,} messages of group {group!r} in physical queue {number} wait for nothing")
+
+
+def _check_leases(folder: Path, db: apsw.Connection, report: Report) -> None:
+    check_leases(db, report.add)
