@@ -97,7 +97,7 @@ class Publisher:
 def _check_age(standing: Standing) -> Standing:
     if standing.too_old:
         raise BatchTooOld(
-            f"The last {limits.REMEMBERED_BATCHES} batches of an application are remembered, and this one is older: "
-            "nobody knows whether it was published."
+            f"The last {limits.REMEMBERED_BATCHES} batches of an application are remembered, until it has published "
+            "nothing for a week, and this one is older: nobody knows whether it was published."
         )
     return standing

@@ -34,6 +34,10 @@ MAX_STAGED_BYTES = 268_435_456
 REMEMBERED_BATCHES = 100
 # How long what is staged waits for its final chunk.
 STAGED_S = 86_400
+# For how long after its last publication an application's batches are known one by one, and for how long it is known
+# at all: in between, all that it has published up to its newest batch is refused.
+PUBLISHED_S = 7 * 86_400
+APPLICATION_S = 90 * 86_400
 
 MAX_QUEUE_NAME_LENGTH = 80
 # Group and deduplication ids, receive attempt ids.

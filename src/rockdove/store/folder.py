@@ -19,7 +19,7 @@ LOCK = "lock"
 # Stands in the lock file after the holder's process id while there is a log.
 OPEN = "open"
 # What store/sql/schema.sql says.
-FORMAT = 3
+FORMAT = 4
 # "Rdov": tells our files from other people's.
 APPLICATION_ID = 0x52646F76
 PAGE_BYTES = 8192
@@ -48,6 +48,14 @@ CREATE TABLE published (
   queue TEXT, application TEXT, batch INTEGER, partition INTEGER, attempt TEXT NOT NULL, number INTEGER NOT NULL,
   PRIMARY KEY (queue, application, batch, partition)
 ) WITHOUT ROWID;
+""",
+    4: """
+CREATE TABLE application (
+  queue TEXT, name TEXT, forgotten INTEGER NOT NULL, seen_us INTEGER NOT NULL, PRIMARY KEY (queue, name)
+) WITHOUT ROWID;
+CREATE INDEX application_at ON application (seen_us);
+INSERT INTO application
+SELECT queue, application, max(batch) - 100, unixepoch() * 1000000 FROM published GROUP BY queue, application;
 """,
 }
 

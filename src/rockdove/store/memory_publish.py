@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import StoreError
-from rockdove.core.limits import REMEMBERED_BATCHES, STAGED_S
+from rockdove.core.limits import APPLICATION_S, PUBLISHED_S, REMEMBERED_BATCHES, STAGED_S
 from rockdove.core.publication import Parcel, PublicationName
 from rockdove.store.base import Appended, Done, Draft, Physical
 from rockdove.store.memory_pile import Pile
@@ -21,7 +21,16 @@ class _Chunk(Struct):
     parcels: Sequence[Parcel]
 
 
+class _Known(Struct):
+    """Of an application: through which batch nothing is known any more, and when it last has published."""
+
+    forgotten: int
+    seen_us: int
+
+
 _Attempt: TypeAlias = tuple[PublicationName, str]
+# By the queue's uid and the application's name.
+_Application: TypeAlias = tuple[str, str]
 
 
 class MemoryPublications:
@@ -33,10 +42,12 @@ class MemoryPublications:
         self._staged: dict[_Attempt, dict[int, _Chunk]] = {}
         # Who has published, and how many messages.
         self._published: dict[PublicationName, tuple[str, int]] = {}
+        self._applications: dict[_Application, _Known] = {}
 
     def drop_queue(self, queue: str) -> None:
         self._staged = {key: chunks for key, chunks in self._staged.items() if key[0].queue != queue}
         self._published = {name: won for name, won in self._published.items() if name.queue != queue}
+        self._applications = {key: known for key, known in self._applications.items() if key[0] != queue}
 
     def stage(
         self,
@@ -74,6 +85,7 @@ class MemoryPublications:
     def _publish(
         self, name: PublicationName, attempt: str, parts: Sequence[tuple[Physical, Sequence[Draft]]]
     ) -> Published | StoreError:
+        self._forget_old()
         standing = self._standing(name, attempt)
         if standing.winner is not None or standing.too_old:
             return Published(standing)
@@ -85,42 +97,46 @@ class MemoryPublications:
         ]
         self._published[name] = (attempt, sum(map(len, appended)))
         self._staged = {key: chunks for key, chunks in self._staged.items() if key[0] != name}
-        newest = self._newest(name)
-        old = [
-            each
-            for each in self._published
-            if (each.queue, each.application) == (name.queue, name.application)
-            and newest is not None
-            and each.batch <= newest - REMEMBERED_BATCHES
-        ]
-        for each in old:
-            del self._published[each]
+        known = self._applications.setdefault(_of(name), _Known(-1, 0))
+        known.forgotten = max(known.forgotten, name.batch - REMEMBERED_BATCHES)
+        known.seen_us = self._clock.now_us()
+        self._forget_batches(_of(name), known.forgotten)
         return Published(self._standing(name, attempt), appended)
 
-    def _newest(self, name: PublicationName) -> int | None:
-        same = [
-            each.batch for each in self._published if (each.queue, each.application) == (name.queue, name.application)
-        ]
-        return max(same, default=None)
+    def _forget_batches(self, application: _Application, through: int) -> None:
+        for each in [each for each in self._published if _of(each) == application and each.batch <= through]:
+            del self._published[each]
 
     def _standing(self, name: PublicationName, attempt: str) -> Standing:
         won = self._published.get(name)
         if won is not None:
             return Standing(*won)
-        newest = self._newest(name)
+        known = self._applications.get(_of(name))
         chunks = self._staged.get((name, attempt), {}).values()
         return Standing(
             None,
             sum(len(chunk.parcels) for chunk in chunks),
-            newest is not None and name.batch <= newest - REMEMBERED_BATCHES,
+            known is not None and name.batch <= known.forgotten,
             sum(chunk.bytes for chunk in chunks),
         )
 
     def _forget_old(self) -> None:
-        before_us = self._clock.now_us() - STAGED_S * SECOND_US
+        now_us = self._clock.now_us()
+        before_us = now_us - STAGED_S * SECOND_US
         for key, chunks in list(self._staged.items()):
             kept = {number: chunk for number, chunk in chunks.items() if chunk.at_us > before_us}
             if kept:
                 self._staged[key] = kept
             else:
                 del self._staged[key]
+        for application, known in list(self._applications.items()):
+            if known.seen_us <= now_us - PUBLISHED_S * SECOND_US:
+                batches = [name.batch for name in self._published if _of(name) == application]
+                known.forgotten = max([known.forgotten, *batches])
+                self._forget_batches(application, known.forgotten)
+            if known.seen_us <= now_us - APPLICATION_S * SECOND_US:
+                del self._applications[application]
+
+
+def _of(name: PublicationName) -> _Application:
+    return name.queue, name.application

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import msgspec
 
+from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import StoreError
-from rockdove.core.limits import REMEMBERED_BATCHES
+from rockdove.core.limits import APPLICATION_S, PUBLISHED_S, REMEMBERED_BATCHES, STAGED_S
 from rockdove.core.publication import Parcel, PublicationName
 from rockdove.store.base import Appended, Done, Draft, Physical
 from rockdove.store.publishing import Published, Standing
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rockdove.store.sqlite import SqliteStore
 
 _WINNER = "SELECT attempt, number FROM published WHERE queue = ? AND application = ? AND batch = ? AND partition = ?"
-_NEWEST = "SELECT max(batch) FROM published WHERE queue = ? AND application = ?"
+_FORGOTTEN = "SELECT forgotten FROM application WHERE queue = ? AND name = ?"
 _STAGED = (
     "SELECT coalesce(sum(number), 0), coalesce(sum(bytes), 0) FROM stage "
     "WHERE queue = ? AND application = ? AND batch = ? AND partition = ? AND attempt = ?"
@@ -29,7 +30,21 @@ _CHUNKS = (
     "WHERE queue = ? AND application = ? AND batch = ? AND partition = ? AND attempt = ? ORDER BY chunk"
 )
 _UNSTAGE = "DELETE FROM stage WHERE queue = ? AND application = ? AND batch = ? AND partition = ?"
+_SEEN = """
+INSERT INTO application VALUES (?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET forgotten = max(forgotten, excluded.forgotten), seen_us = excluded.seen_us
+"""
 _FORGET = "DELETE FROM published WHERE queue = ? AND application = ? AND batch <= ?"
+# Of applications that have not published since then, all batches become one number.
+_FOLD = """
+UPDATE application SET forgotten = (
+  SELECT max(forgotten, coalesce(max(batch), -1)) FROM published
+  WHERE published.queue = application.queue AND published.application = application.name
+) WHERE seen_us <= ? AND EXISTS (
+  SELECT 1 FROM published WHERE published.queue = application.queue AND published.application = application.name
+)
+"""
+_DROP = "DELETE FROM published WHERE (queue, application) IN (SELECT queue, name FROM application WHERE seen_us <= ?)"
 
 _decode = msgspec.json.Decoder(list[Parcel]).decode
 
@@ -98,8 +113,9 @@ class SqlitePublications:
             number = sum(map(len, appended))
             db.execute("INSERT INTO published VALUES (?, ?, ?, ?, ?, ?)", (*_key(name), attempt, number))
             db.execute(_UNSTAGE, _key(name))
-            newest = db.execute(_NEWEST, (name.queue, name.application)).get
-            db.execute(_FORGET, (name.queue, name.application, newest - REMEMBERED_BATCHES))
+            forgotten = name.batch - REMEMBERED_BATCHES
+            db.execute(_SEEN, (name.queue, name.application, forgotten, now_us))
+            db.execute(_FORGET, (name.queue, name.application, forgotten))
             return Published(Standing(attempt, number), appended), [changes for _, changes in done_in]
 
         def landed(outcome: tuple[Published, list[list[Change]]] | StoreError) -> None:
@@ -114,6 +130,15 @@ class SqlitePublications:
         self._store.writer.call(call, landed, len(brought), sum(brought))
 
 
+def forget_publications(db: apsw.Connection, now_us: int) -> None:
+    """What was staged for too long, and what applications have published that have fallen silent."""
+    db.execute("DELETE FROM stage WHERE at_us <= ?", (now_us - STAGED_S * SECOND_US,))
+    silent_us = now_us - PUBLISHED_S * SECOND_US
+    db.execute(_FOLD, (silent_us,))
+    db.execute(_DROP, (silent_us,))
+    db.execute("DELETE FROM application WHERE seen_us <= ?", (now_us - APPLICATION_S * SECOND_US,))
+
+
 def _key(name: PublicationName) -> tuple[str, str, int, int]:
     return name.queue, name.application, name.batch, name.partition
 
@@ -125,7 +150,7 @@ def _is_kept(db: apsw.Connection, shelf: Shelf) -> bool:
 def _standing(db: apsw.Connection, name: PublicationName, attempt: str) -> Standing:
     for winner, number in db.execute(_WINNER, _key(name)):
         return Standing(winner, number)
-    newest = db.execute(_NEWEST, (name.queue, name.application)).get
-    too_old = newest is not None and name.batch <= newest - REMEMBERED_BATCHES
+    forgotten = db.execute(_FORGOTTEN, (name.queue, name.application)).get
+    too_old = forgotten is not None and name.batch <= forgotten
     (messages, size) = db.execute(_STAGED, (*_key(name), attempt)).get
     return Standing(None, messages, too_old, size)

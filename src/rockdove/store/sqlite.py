@@ -14,7 +14,7 @@ from rockdove.core.account import Account
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import FolderFull, StoreError
 from rockdove.core.fairness import Shares
-from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S, STAGED_S
+from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
 from rockdove.store.base import Appended, Done, Draft, Effort, Physical, Snapshot
 from rockdove.store.fifo import FifoQueue
@@ -23,7 +23,7 @@ from rockdove.store.grouped import WAITING_US
 from rockdove.store.inspection import inspect
 from rockdove.store.janitor import Janitor
 from rockdove.store.lease import SqliteLeases, forget_places
-from rockdove.store.publish import SqlitePublications
+from rockdove.store.publish import SqlitePublications, forget_publications
 from rockdove.store.room import FULL, Room, keep_log
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.standard import StandardQueue
@@ -226,7 +226,7 @@ class SqliteStore:
         def call(db: apsw.Connection) -> list[int]:
             db.execute("DELETE FROM queue WHERE uid = ?", (uid,))
             db.execute("DELETE FROM seen WHERE queue = ?", (uid,))
-            for table in ("attempt", "lease", "consumer", "stage", "published"):
+            for table in ("attempt", "lease", "consumer", "stage", "published", "application"):
                 db.execute(f"DELETE FROM {table} WHERE queue = ?", (uid,))
             db.execute("INSERT OR REPLACE INTO deleted VALUES (?, ?, ?)", name)
             dropped = [number for (number,) in db.execute("SELECT number FROM physical WHERE queue = ?", (uid,))]
@@ -340,13 +340,13 @@ class SqliteStore:
         self._numbers.discard(number)
 
     def forget_old(self, db: apsw.Connection) -> None:
-        """Deduplication keys, receive attempts and deleted names are kept only for as long as they matter."""
+        """Deduplication keys, attempts, publications and deleted names are kept only for as long as they matter."""
         now = self.clock.now_us()
         db.execute("DELETE FROM seen WHERE at_us <= ?", (now - DEDUPLICATION_S * SECOND_US,))
         db.execute("DELETE FROM attempt WHERE at_us <= ?", (now - RECEIVE_ATTEMPT_S * SECOND_US,))
         # Of a time that has not come yet: the clock was set back.
         db.execute("DELETE FROM seen WHERE at_us >= ?", (now + DEDUPLICATION_S * SECOND_US,))
-        db.execute("DELETE FROM stage WHERE at_us <= ?", (now - STAGED_S * SECOND_US,))
+        forget_publications(db, now)
         db.execute("DELETE FROM deleted WHERE deleted_us <= ?", (now - COOL_DOWN_S * SECOND_US,))
 
 

@@ -11,6 +11,7 @@ import pytest
 from rockdove.core import ids
 from rockdove.core.account import Account
 from rockdove.core.errors import DataFolderError
+from rockdove.core.publication import PublicationName
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store import folder
 from rockdove.store.folder import APPLICATION_ID, DATABASE, FORMAT, Folder
@@ -130,6 +131,32 @@ def test_messages_can_be_leased_then(upgraded: Bench) -> None:
     upgraded.reopen()
     assert jobs.leased(0) == ["a"]
     assert jobs.count() == (1, 1, 0)
+
+
+def test_accounts_of_format_2_are_kept(tmp_path: Path) -> None:
+    """With all that format 1 had; and then there can be leases and publications."""
+    make(tmp_path / "data")
+    account = Account(id="000000000000", name="ann", created_us=1)
+    db = apsw.Connection(str(tmp_path / "data" / DATABASE))
+    db.execute("CREATE TABLE account (id TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID")
+    db.execute(
+        "INSERT INTO account VALUES (?, ?)",
+        (account.id, json.dumps({"id": account.id, "name": "ann", "created_us": 1})),
+    )
+    db.execute("INSERT INTO account VALUES ('111111111111', NULL)")
+    db.pragma("user_version", 2)
+    db.close()
+    bench = Bench("sqlite", tmp_path)
+    assert version(tmp_path / "data") == FORMAT
+    assert bench.snapshot.accounts == [account]
+    assert bench.snapshot.former_accounts == ["111111111111"]
+    assert sorted(bench.snapshot.queues, key=lambda queue: queue.name) == list(QUEUES)
+    jobs, order = (Queue(bench, queue) for queue in QUEUES)
+    assert (jobs.leased(0), order.leased(0)) == (["a", "b"], ["c"])
+    name = PublicationName(jobs.record.uid, "app", 0, 0)
+    assert bench.do(bench.store.publications.publish, name, "one", [(jobs.physical(), [jobs.draft("d")])]).appended
+    assert jobs.read() == ["d"]
+    bench.close()
 
 
 def test_an_upgraded_folder_is_like_a_new_one(tmp_path: Path) -> None:

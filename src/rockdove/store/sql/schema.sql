@@ -1,8 +1,9 @@
--- The embedded store's schema, format 3 (PRAGMA user_version).
+-- The embedded store's schema, format 4 (PRAGMA user_version).
 --
 -- Upgrade rule: a change that an older Rockdove could misread gets a new number and a step in store/folder.py that
 -- turns the previous format into it inside one transaction; a newer format than the program knows is refused.
--- Format 2 added the table `account`, format 3 leases (`lease`, `consumer`) and what is published once (`stage`, `published`).
+-- Format 2 added the table `account`, format 3 leases (`lease`, `consumer`) and what is published once (`stage`,
+-- `published`), format 4 `application`.
 
 -- One row a setting: the key that signs receipt handles.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -72,3 +73,8 @@ CREATE TABLE published (
   queue TEXT, application TEXT, batch INTEGER, partition INTEGER, attempt TEXT NOT NULL, number INTEGER NOT NULL,
   PRIMARY KEY (queue, application, batch, partition)
 ) WITHOUT ROWID;
+-- Who publishes: through which batch nothing is known any more, and when it last has published.
+CREATE TABLE application (
+  queue TEXT, name TEXT, forgotten INTEGER NOT NULL, seen_us INTEGER NOT NULL, PRIMARY KEY (queue, name)
+) WITHOUT ROWID;
+CREATE INDEX application_at ON application (seen_us);
