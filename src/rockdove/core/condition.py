@@ -26,6 +26,7 @@ KEYS: dict[str, frozenset[str]] = {
     "aws:sourcearn": frozenset(("Arn",)),
     "aws:sourceaccount": frozenset(("Numeric",)),
 }
+_PRINCIPAL = "aws:principalarn"
 # By name: the family, whether it is a negation, and what to do with a value of the policy.
 _Operator = tuple[str, bool, Callable[[str], Match]]
 
@@ -61,6 +62,9 @@ def _test(operator: str, key: str, values: Any) -> Test:
     family, negated, make = _OPERATORS[base]
     if family != "String" and family not in KEYS[name]:
         raise Unsupported(f"the condition operator {operator} does not go with {key}")
+    if name == _PRINCIPAL:
+        for text in texts:
+            _check_principal(text)
     matches = [make(text) for text in texts]
     # Of a key that is not there, AWS says that a negation holds and nothing else does, unless it ends in IfExists.
     absent = negated or base != operator
@@ -82,6 +86,15 @@ def _text(value: Any, key: str) -> str:
     if "${" in value:
         raise Unsupported("policy variables are not supported")
     return value
+
+
+def _check_principal(text: str) -> None:
+    """Callers are accounts: a deny of a user's or a role's ARN would look as if it denied, and never would."""
+    parts = text.split(":", 5)
+    if len(parts) == 6 and glob(parts[5].lower()).match("root") is None:
+        raise Unsupported(
+            f"{text} can be no caller's ARN: callers are accounts, arn:aws:iam::ID:root; name a user in Principal"
+        )
 
 
 def _null(name: str, texts: list[str]) -> Test:
@@ -132,6 +145,8 @@ def _bool(text: str) -> Match:
 
 def _ip(text: str) -> Match:
     try:
+        if "%" in text:
+            raise ValueError
         network = ipaddress.ip_network(text, strict=False)
     except ValueError:
         raise Unsupported(f"{text} is not an address or a range of addresses") from None

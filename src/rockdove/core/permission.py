@@ -204,7 +204,10 @@ def _action(text: str) -> re.Pattern[str]:
         if name.removesuffix("batch") in _ACTIONS:
             raise Unsupported(f"the action {text} goes by the permission of the single one: leave Batch away")
         raise Unsupported(f"there is no action {text}")
-    return glob(name)
+    pattern = glob(name)
+    if not any(map(pattern.match, _ACTIONS)):
+        raise Unsupported(f"there is no action that {text} could mean")
+    return pattern
 
 
 def _resources(value: Any) -> Fits:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rockdove.core import permission, policy
-from rockdove.core.condition import KEYS, OPERATORS, Context
+from rockdove.core.condition import KEYS, OPERATORS, Context, Unsupported, compile_conditions
 from rockdove.core.errors import InvalidAttributeValue, OverLimit
 from rockdove.core.permission import GRANTABLE, OWNERS, REPAIRS, Caller, Policy, is_permitted
 from rockdove.wire.operation import OPERATIONS
@@ -132,7 +132,7 @@ def test_principals(principal: Any, who: list[Caller]) -> None:
         ("sqs:Send*", True),
         ("sqs:*Message", True),
         ("sqs:S?ndMessage", True),
-        ("sqs:Send?", False),
+        ("sqs:Purge?ueue", False),
         ("sqs:ReceiveMessage", False),
         (["sqs:ReceiveMessage", "sqs:SendMessage"], True),
     ],
@@ -199,7 +199,7 @@ def test_many_stars_cost_nothing(stars: int, tail: str) -> None:
         ("ArnEquals", "aws:PrincipalArn", BOB.arn, True),
         ("ArnLike", "aws:PrincipalArn", "arn:aws:iam::*:root", True),
         ("ArnLike", "aws:PrincipalArn", "arn:aws:*:*:*:root", True),
-        ("ArnLike", "aws:PrincipalArn", "arn:aws:iam::*:user/*", False),
+        ("ArnLike", "aws:PrincipalArn", "arn:aws:sts::*:root", False),
         ("ArnNotEquals", "aws:PrincipalArn", BOB.arn, False),
         ("ArnNotLike", "aws:PrincipalArn", "arn:aws:iam::3*:root", True),
         ("Bool", "aws:SecureTransport", "false", True),
@@ -347,3 +347,27 @@ def test_a_policy_that_an_older_version_took_allows_nothing() -> None:
     assert may(rules, ALICE)
     assert permission.of(None) is None
     assert permission.of(text(statement())) is permission.of(text(statement()))
+
+
+@pytest.mark.parametrize("operator", ["ArnEquals", "ArnNotLike", "StringEquals", "StringNotLike"])
+@pytest.mark.parametrize("who", ["user/bob", "role/worker", "user/*"])
+def test_a_caller_that_cannot_be_is_refused(operator: str, who: str) -> None:
+    with pytest.raises(Unsupported, match="can be no caller's ARN"):
+        compile_conditions({operator: {"aws:PrincipalArn": f"arn:aws:iam::111122223333:{who}"}})
+
+
+@pytest.mark.parametrize("arn", ["arn:aws:iam::111122223333:root", "arn:aws:iam::*:*", "arn:aws:iam::1*:ro?t"])
+def test_a_caller_that_can_be_is_taken(arn: str) -> None:
+    assert len(compile_conditions({"ArnLike": {"aws:PrincipalArn": arn}})) == 1
+
+
+def test_an_address_of_one_interface_is_refused() -> None:
+    with pytest.raises(Unsupported, match="is not an address"):
+        compile_conditions({"IpAddress": {"aws:SourceIp": "fe80::1%eth0"}})
+
+
+@pytest.mark.parametrize("action", ["sqs:Nope*", "sqs:?", "sqs:*Nothing"])
+def test_a_wildcard_that_means_no_action_is_refused(action: str) -> None:
+    statement = {"Effect": "Deny", "Principal": "*", "Action": action, "Resource": "*"}
+    with pytest.raises(Unsupported, match="there is no action that"):
+        permission.read(json.dumps({"Statement": [statement]}))
