@@ -288,7 +288,7 @@ class Reader(asyncio.Protocol):
             b"Host" not in headers
             and b"host" not in headers
             and b"host" not in lower(headers)
-            and self._parser.get_http_version() == "1.1"
+            and self._parser.get_http_version() != "1.0"
         ):
             self._refuse(400, b"The request has no header Host, which HTTP/1.1 demands.")
             return

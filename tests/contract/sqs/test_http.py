@@ -314,6 +314,7 @@ def test_a_flood_of_headers(service: RunningService, head: bytes) -> None:
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         b"GET / HTTP/9.9\r\n\r\n",
         b"GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET /health\r\n\r\n",
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
@@ -327,7 +328,7 @@ def test_a_flood_of_headers(service: RunningService, head: bytes) -> None:
         b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: \xff\r\nX: \x00\r\n\r\n",
     ],
-    ids=range(16),
+    ids=range(17),
 )
 def test_what_is_no_request_is_refused_and_hung_up_on(service: RunningService, request_bytes: bytes) -> None:
     wire = Wire(service.port, timeout_s=3)
