@@ -130,6 +130,21 @@ def test_a_message_that_comes_again_after_its_delete_is_dropped(
     assert counts(client, queue) == (0, 0)
 
 
+def test_messages_behind_known_ones_come_out_in_the_same_run(
+    make: Make, client: Client, queue: str, monkeypatch: pytest.MonkeyPatch, steady: RunningService
+) -> None:
+    client.send_batch(queue, bodies(60))
+    engine = make()
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "delete_batch", lambda *args: None)
+        engine.run()
+    steady.advance(A_WHILE_S)
+    client.send_batch(queue, bodies(5, begin=60))
+    engine.run()
+    assert Counter(row["body"] for row in engine.rows) == Counter(bodies(65))
+    assert counts(client, queue) == (0, 0)
+
+
 def test_killed_means_killed(make: Make) -> None:
     with pytest.raises(Killed):
         make(risk=1).run()

@@ -73,8 +73,10 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin = self._sequence(start)
         journal = self._open()
         journal.truncate(begin, int(self._clock() * 1000))
-        if journal.last == begin and not self._ended:
-            self._take(limit.max_rows if isinstance(limit, ReadMaxRows) else None)
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        # Messages that are known already are no end: others may stand behind them.
+        while journal.last == begin and not self._ended and self._take(most):
+            pass
         return {"journal": journal.id, "sequence": journal.last}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Part]:
@@ -95,8 +97,11 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._journal is not None:
             self._journal.close()
 
-    def _take(self, most: int | None) -> None:
-        """Into the journal first, and only then away from the queue. What was known already is deleted again."""
+    def _take(self, most: int | None) -> bool:
+        """Into the journal first, and only then away from the queue. What was known already is deleted again.
+
+        Gives whether there was anything.
+        """
         client, journal = self._service(), self._open()
         with told(self._place):
             found = gather(client, self._place.queue, most or 2**31, self._options.wait_s, self._options.visibility_s)
@@ -108,6 +113,7 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 client.delete_batch(self._place.queue, [message.receipt_handle for message in found])
         until_ms = self._until_ms
         self._ended = until_ms is not None and all(_sent_ms(message) > until_ms for message in found)
+        return bool(found)
 
     def _open(self) -> Journal:
         if self._journal is None:
