@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 NUMBER = 1_500
 TIMEOUT_S = 2.0
 LINK_US = 2_000
+KNOWN = known_worker.Known(arrival=30, duration_s=45, workers=8, service_s=0.1, failing=0.1, timeout_s=1)
 
 Calibrated = Callable[..., Calibration]
 
@@ -194,20 +195,33 @@ def test_the_command_writes_what_a_plan_reads(tmp_path: Path) -> None:
     assert json.loads(planned.stdout)["feasible"]
 
 
+def with_known_workers(server: ServerFactory, folder: Path) -> tuple[known_worker.Seen, Path]:
+    """What workers saw, and the service's trace.
+
+    The experiment needs workers of a known speed. A machine that is busy with other things has none: once more, then.
+    """
+    means_s = []
+    for attempt in range(3):
+        trace = folder / f"trace-{attempt}"
+        service = server("--trace", str(trace))
+        seen = asyncio.run(known_worker.run(service.endpoint, "jobs", KNOWN, seed=4 + attempt))
+        assert service.stop() == 0
+        means_s.append(fmean(seen.services_s))
+        if means_s[-1] < 1.2 * KNOWN.service_s:
+            return seen, trace
+    pytest.fail(f"this machine is too busy: work of {KNOWN.service_s} s took {means_s} s")
+
+
 def test_a_real_service_delivers_as_fast_as_the_model_predicts(
     server: ServerFactory, spark: "SparkSession", tmp_path: Path
 ) -> None:
-    known = known_worker.Known(arrival=36, duration_s=45, workers=6, service_s=0.1, failing=0.1, timeout_s=1)
-    service = server("--trace", str(tmp_path / "trace"))
-    seen = asyncio.run(known_worker.run(service.endpoint, "jobs", known, seed=4))
-    assert service.stop() == 0
-    found = calibrate(spark, [str(tmp_path / "trace")]).calibration
-    assert found.arrival.value == pytest.approx(known.arrival, rel=0.1)
-    assert 1 - known.failing in found.reliability
+    seen, trace = with_known_workers(server, tmp_path)
+    found = calibrate(spark, [str(trace)]).calibration
+    assert found.arrival.value == pytest.approx(KNOWN.arrival, rel=0.1)
+    assert 1 - KNOWN.failing in found.reliability
     assert found.timeout_s is not None
-    assert found.timeout_s.value == known.timeout_s
-    # A machine that is busy with other things makes services longer than they should be, and workers see that, too.
+    assert found.timeout_s.value == KNOWN.timeout_s
     assert found.broker.rate.value == pytest.approx(1 / fmean(seen.services_s), rel=0.05)
     # Senders are as many as are needed.
-    predicted_s = found.load().network(n1=1_000, n2=known.workers).delivery_s
+    predicted_s = found.load().network(n1=1_000, n2=KNOWN.workers).delivery_s
     assert predicted_s == pytest.approx(fmean(seen.deliveries_s), rel=0.15)
