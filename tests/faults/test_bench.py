@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,7 @@ def own(server: ServerFactory) -> Iterator[Server]:
 
 def start(folder: Path, server: Server, *words: str) -> Process:
     command = [*COMMAND, "bench", "bdqs", "--endpoint", server.endpoint, "--json", *LOAD, *SLOW, *words]
-    process = Process(command, folder, "bench")
+    process = Process(command, folder, "bench", group=True)
     process.wait_for(lambda: depth(server) > 0, "messages that have been sent", 30)
     return process
 
@@ -72,11 +72,26 @@ def test_it_gives_up_on_a_service_that_stays_away(own: Server, tmp_path: Path) -
     assert reason.startswith(f"rockdove: cannot reach {own.endpoint}: ")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_who_ends_it_gets_what_was_measured(own: Server, tmp_path: Path, number: signal.Signals) -> None:
+def press_ctrl_c(pid: int) -> None:
+    """What a terminal does."""
+    os.killpg(pid, signal.SIGINT)
+
+
+def time_out(pid: int) -> None:
+    """What `timeout -s INT` does."""
+    os.kill(pid, signal.SIGINT)
+    os.killpg(pid, signal.SIGINT)
+
+
+def terminate(pid: int) -> None:
+    os.kill(pid, signal.SIGTERM)
+
+
+@pytest.mark.parametrize("end", [press_ctrl_c, time_out, terminate])
+def test_who_ends_it_gets_what_was_measured(own: Server, tmp_path: Path, end: Callable[[int], None]) -> None:
     with start(tmp_path, own, "--processes", "2") as process:
-        os.kill(process.pid, number)
-        assert ended(process) == 130
+        end(process.pid)
+        assert ended(process) == 130, process.output()
         document = json.loads(process.out.read_text())
     assert document["interrupted"] is True
     [row] = document["rows"]

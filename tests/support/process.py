@@ -20,8 +20,15 @@ class Process:
     """Starts a command; `out` and `err` are the files that its two streams go to."""
 
     def __init__(
-        self, command: Sequence[str], folder: Path, name: str, *, environment: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str],
+        folder: Path,
+        name: str,
+        *,
+        environment: Mapping[str, str] | None = None,
+        group: bool = False,
     ) -> None:
+        """`group` makes it the leader of a group of processes, as a terminal does."""
         folder.mkdir(parents=True, exist_ok=True)
         self.name = name
         self.out = folder / f"{name}.out"
@@ -34,6 +41,7 @@ class Process:
                 stderr=err,
                 cwd=folder,
                 env=dict(environment) if environment is not None else isolated(),
+                process_group=0 if group else None,
             )
 
     @property

@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
@@ -65,6 +66,8 @@ class Fleet:
         return Harvest(notes, interrupted)
 
     def _start(self) -> None:
+        # The first process would start it, which ends the deafness.
+        resource_tracker.ensure_running()
         with _deaf():
             for number in range(self._number):
                 ours, theirs = self._context.Pipe(duplex=False)

@@ -2,19 +2,24 @@
 
 import asyncio
 import signal
-from collections.abc import Coroutine
+import time
+from collections.abc import Callable, Coroutine
 from types import FrameType, TracebackType
 from typing import Any, Self
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LOOK_S = 0.1
+# Signals this close are one word: `timeout` sends to a process and then to its group.
+_SAME_S = 0.5
 
 
 class Interrupt:
     """Listens while it is entered, which only the main thread can. The second signal is a KeyboardInterrupt."""
 
-    def __init__(self) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.heard = False
+        self._heard_at = 0.0
+        self._monotonic = monotonic
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
@@ -28,9 +33,10 @@ class Interrupt:
             signal.signal(number, handler)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
-        if self.heard:
+        if not self.heard:
+            self.heard, self._heard_at = True, self._monotonic()
+        elif self._monotonic() - self._heard_at > _SAME_S:
             raise KeyboardInterrupt
-        self.heard = True
 
     async def during(self, work: Coroutine[Any, Any, None]) -> bool:
         """Do the work, or as much of it as can be done before a signal; whether it came to its end."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import resource
+import signal
 from multiprocessing.connection import Connection
 
 import msgspec
@@ -27,6 +28,8 @@ _LOOK_S = 0.01
 
 def main(job: Job, board: Board, pipe: Connection) -> None:
     """Runs in a new process; hands over its notes, and the trouble that ended it if there was any."""
+    # A terminal sends it to all processes; the board tells when to stop.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _open_many_files()
     journal = Journal(job.run)
     try:
