@@ -33,7 +33,7 @@ def figures(tallies: "list[_Tally]", span_s: float) -> dict[str, Any]:
     wrong = sum(len(tally.ranks) - longest(tally.ranks) for tally in tallies)
     moved = sum(abs(place - rank) for tally in tallies for place, rank in enumerate(tally.ranks))
     return {
-        **{name: total(name) for name in ("sent", "received", "deleted", "expired", "dead_lettered")},
+        **{name: total(name) for name in ("sent", "received", "deleted", "expired", "dead_lettered", "purged")},
         "duplicates": total("receives") - total("received"),
         "lost": total("lost"),
         "duplication_rate": share(total("receives") - total("received"), total("sent")),
@@ -78,14 +78,14 @@ class _Tally:
 
     def __init__(self, events: list[Event]) -> None:
         self.sent = self.received = self.receives = self.deleted = self.expired = self.dead_lettered = 0
-        self.lost = self.damaged = 0
+        self.lost = self.damaged = self.purged = 0
         self.responses: list[int] = []
         self.deliveries: list[int] = []
         self._asks: set[Any] = set()
         self._moved: list[Event] = []
         self._work: list[tuple[datetime, datetime]] = []
         good = [event for event in events if 200 <= (event["status"] or 0) < 300]
-        self._purge = max((e["event_time"] for e in good if e["op"] == "purge"), default=None)
+        self._purges = sorted(e["event_time"] for e in good if e["op"] == "purge")
         by_message: dict[str, list[Event]] = defaultdict(list)
         for event in good:
             if event["message_id"] is not None:
@@ -135,8 +135,13 @@ class _Tally:
         enqueued = [e for e in known if e["side"] == "server"] or known
         self._settle(found)
         received = found["receive"]
-        entered = time(found["send"][0]) if found["send"] else enqueued[0]["enqueued_at"] if enqueued else None
-        purged = self._purge is not None and entered is not None and self._purge >= entered
+        # A send that was taken for a copy of an earlier one has a later time.
+        first = min((e["enqueued_at"] for e in enqueued), default=None)
+        entered = time(found["send"][0]) if found["send"] else first
+        seen = max([at for at in (entered, *map(time, received)) if at is not None], default=None)
+        stays = entered is not None and not left and not found["delete"]
+        purged = stays and any(at >= seen for at in self._purges)
+        self.purged += purged
         safe = bool(received or left or found["delete"] or purged)
         whole = any(event["checksum_ok"] is not False for event in received)
         return _Fate(
@@ -146,7 +151,7 @@ class _Tally:
             damaged=bool(found["send"] and received) and not whole,
             whole=whole,
             safe=safe,
-            order=(enqueued[0]["enqueued_at"], name, time(received[0])) if received and enqueued else None,
+            order=(first, name, time(received[0])) if received and first else None,
         )
 
     def _settle(self, found: dict[str, list[Event]]) -> None:

@@ -20,7 +20,7 @@ def events(draw: st.DrawFn) -> list[Event]:
             found += draw(_message(queue, f"{queue}-{draw(st.integers(0, 3))}-{number}", seq))
         for _ in range(draw(st.integers(0, 3))):
             found.append(event("miss", draw(TIMES), queue=queue, side=draw(SIDES), latency_us=draw(LATENCIES)))
-        if draw(st.integers(0, 5)) == 0:
+        for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2, 3]))):
             found.append(event("purge", draw(TIMES), queue=queue))
         found.append(event("send", draw(TIMES), queue=queue, status=draw(st.sampled_from([500, None]))))
     return draw(st.permutations(found))
@@ -52,6 +52,10 @@ def _message(draw: st.DrawFn, queue: str, name: str, seq: int) -> list[Event]:
             if side == "client":
                 more |= {"sender": "someone", "seq": seq, "receiver": draw(st.sampled_from(["x", "y"]))}
             found.append(event(op, time, name, **more))
+    if draw(st.integers(0, 4)) == 0:
+        # Sent once more, and taken for a copy.
+        again = draw(TIMES)
+        found.append(event("send", again, name, queue=queue, enqueued_at=again, sent_at=again))
     return found
 
 

@@ -38,10 +38,12 @@ ENTERED, STARTED, LEFT = range(14, 17)
 COUNTS: Final = 17
 
 # Where `Book.facts` has how many entries of its lists are in use, and moments of the queue.
-MESSAGES, RESPONSES, DELIVERIES, REQUESTS, SPELLS, NUMBERED = range(6)
-LAST_SEND, LAST_RECEIVE, LAST_MISS, LAST_PURGE, CLIENT_ASKED, EVENTS, FIRST, LAST = range(6, 14)
-FACTS: Final = 14
+MESSAGES, RESPONSES, DELIVERIES, REQUESTS, SPELLS, NUMBERED, PURGES = range(7)
+SORTED_PURGES, LAST_SEND, LAST_RECEIVE, LAST_MISS, CLIENT_ASKED, EVENTS, FIRST, LAST = range(7, 15)
+FACTS: Final = 15
 
+# Later than all times.
+LATEST: Final = 2**63 - 1
 # A latency and its window share 64 bits, so that one sort serves both.
 LATENCY_BITS: Final = 43
 LONGEST_US: Final = (1 << LATENCY_BITS) - 1
@@ -81,6 +83,8 @@ class Book(NamedTuple):
     went: Ints
     came: Ints
     fate: Ints
+    # When the queue was purged; sorted as far as `SORTED_PURGES` tells.
+    purges: Ints
 
 
 # Functions take the arrays that they use, not `Rows` and `Book`: to hand over thirty arrays costs more than the work of
@@ -97,9 +101,13 @@ def fold(rows: Rows, begin: int, end: int, book: Book) -> None:
         stop = row + 1
         _note_event(kind[row], time[row], book.begin, book.width, counts, facts)
         if key[row] & HASH_MASK == 0:
-            _count_lone(kind[row], time[row], book.begin, book.width, counts, facts)
+            _count_lone(kind[row], time[row], book.begin, book.width, counts, facts, book.purges)
             row = stop
             continue
+        if facts[SORTED_PURGES] != facts[PURGES]:
+            # Events of no message have the lowest keys: there are no more of them.
+            book.purges[: facts[PURGES]] = np.sort(book.purges[: facts[PURGES]])
+            facts[SORTED_PURGES] = facts[PURGES]
         while stop < end and key[stop] == key[row]:
             _note_event(kind[stop], time[stop], book.begin, book.width, counts, facts)
             stop += 1
@@ -135,7 +143,7 @@ def _window(begin: int, width: int, counts: Ints, time: int) -> int:
 
 
 @compiled
-def _count_lone(kind: int, time: int, begin: int, width: int, counts: Ints, facts: Ints) -> None:
+def _count_lone(kind: int, time: int, begin: int, width: int, counts: Ints, facts: Ints, purges: Ints) -> None:
     """An event of no message."""
     if not kind & SUCCESS:
         return
@@ -145,7 +153,8 @@ def _count_lone(kind: int, time: int, begin: int, width: int, counts: Ints, fact
         counts[side, _window(begin, width, counts, time)] += 1
         facts[LAST_MISS] = max(facts[LAST_MISS], time)
     elif op == PURGE:
-        facts[LAST_PURGE] = max(facts[LAST_PURGE], time)
+        purges[facts[PURGES]] = time
+        facts[PURGES] += 1
 
 
 @compiled
@@ -193,7 +202,7 @@ def _count_message(rows: Rows, order: Ints, first: int, last: int, book: Book) -
     """All events of one message, by time: the rows in `order` from `first` up to `last`."""
     counts, facts = book.counts, book.facts
     by_client = 0
-    enqueued, enqueued_by_client = MISSING, MISSING
+    enqueued, enqueued_by_client = LATEST, LATEST
     sender, seq = 0, 0
     for index in range(first, last):
         row = order[index]
@@ -201,25 +210,29 @@ def _count_message(rows: Rows, order: Ints, first: int, last: int, book: Book) -
         if kind & BY_CLIENT and kind & SUCCESS:
             by_client |= 1 << (kind & OP_MASK)
         if rows.enqueued[row] != MISSING:
+            # The first: a send that was taken for a copy of an earlier one has a later time, and moves nothing.
             if kind & BY_CLIENT:
-                enqueued_by_client = rows.enqueued[row]
+                enqueued_by_client = min(enqueued_by_client, rows.enqueued[row])
             else:
-                enqueued = rows.enqueued[row]
+                enqueued = min(enqueued, rows.enqueued[row])
         if rows.sender[row] != 0:
             sender, seq = rows.sender[row], rows.seq[row]
     # The server knows it to the microsecond, a client to the millisecond.
-    if enqueued == MISSING:
+    if enqueued == LATEST:
         enqueued = enqueued_by_client
+    if enqueued == LATEST:
+        enqueued = MISSING
 
     sent, received, deleted, gone, held = MISSING, MISSING, MISSING, MISSING, MISSING
     born = MISSING
-    intact = False
+    intact, heard = False, False
     for index in range(first, last):
         row = order[index]
         kind, time = rows.kind[row], rows.time[row]
         op = kind & OP_MASK
         if not kind & SUCCESS or (by_client >> op & 1 and not kind & BY_CLIENT):
             continue
+        heard = True
         window = _window(book.begin, book.width, counts, time)
         if op in (SEND, RECEIVE, DELETE, CHANGE) and rows.latency[row] >= 0:
             book.responses[facts[RESPONSES]] = window << LATENCY_BITS | min(rows.latency[row], LONGEST_US)
@@ -259,10 +272,14 @@ def _count_message(rows: Rows, order: Ints, first: int, last: int, book: Book) -
 
     if deleted != MISSING:
         gone = deleted if gone == MISSING else min(gone, deleted)
-    entered = sent if sent != MISSING else enqueued
-    if gone == MISSING and entered != MISSING and facts[LAST_PURGE] >= max(entered, received):
-        gone = facts[LAST_PURGE]
-        counts[PURGED, _window(book.begin, book.width, counts, gone)] += 1
+    # Failures alone do not tell that it ever was in the queue.
+    entered = sent if sent != MISSING else enqueued if heard else MISSING
+    if gone == MISSING and entered != MISSING:
+        # The first purge after which nothing was heard of it.
+        purge = np.searchsorted(book.purges[: facts[PURGES]], max(entered, held))
+        if purge < facts[PURGES]:
+            gone = book.purges[purge]
+            counts[PURGED, _window(book.begin, book.width, counts, gone)] += 1
     lost = sent != MISSING and received == MISSING and gone == MISSING
     damaged = sent != MISSING and received != MISSING and not intact
     if lost:

@@ -49,6 +49,7 @@ _FIELDS: Final = {
     book.REQUESTS: ("asked", "request"),
     book.SPELLS: ("work_begin", "work_end"),
     book.NUMBERED: ("who", "which", "went", "came", "fate"),
+    book.PURGES: ("purges",),
 }
 
 
@@ -64,8 +65,8 @@ class Queue:
 
     def __init__(self, windows: Windows) -> None:
         facts = np.zeros(FACTS, np.int64)
-        facts[[book.LAST_SEND, book.LAST_RECEIVE, book.LAST_MISS, book.LAST_PURGE, book.LAST]] = MISSING
-        facts[book.FIRST] = -(MISSING + 1)
+        facts[[book.LAST_SEND, book.LAST_RECEIVE, book.LAST_MISS, book.LAST]] = MISSING
+        facts[book.FIRST] = book.LATEST
         counts = np.zeros((COUNTS, windows.number), np.int64)
         lists = [np.empty(0, np.int64) for names in _FIELDS.values() for _ in names]
         self._windows = windows

@@ -20,7 +20,7 @@ from rockdove.spark.row import BROKEN, BY_CLIENT, HASH_BITS, MISSING, NUMBERS, S
 from rockdove.spark.window import cut
 from rockdove.trace.schema import OPS
 from tests.support import plain_analysis
-from tests.support.made_trace import Event, received, sent
+from tests.support.made_trace import Event, event, received, sent
 from tests.support.random_trace import events, same
 
 SCHEMA = pa.schema([*((name, pa.int64()) for name in NUMBERS), ("id", pa.string())])
@@ -71,7 +71,7 @@ def test_figures_are_those_of_a_plain_computation(found: list[Event], size: int,
     assert set(whole) == set(plain["queues"])
     for name, line in whole.items():
         expected = plain["queues"][name]
-        for count in ("sent", "received", "deleted", "expired", "dead_lettered", "lost"):
+        for count in ("sent", "received", "deleted", "expired", "dead_lettered", "purged", "lost"):
             assert line[count] == expected[count], count
         assert line["receives"] - line["received"] == expected["duplicates"]
         assert same(line["out_of_order"], expected["out_of_order_rate"], line["ordered"])
@@ -122,6 +122,31 @@ def test_a_message_is_lost_only_if_all_its_copies_are() -> None:
     assert (whole["jobs"]["sent"], whole["jobs"]["lost"]) == (1, 1)
     whole, _ = measured([*copies, received("first", 5, 0, **number)], size=100)
     assert (whole["jobs"]["sent"], whole["jobs"]["lost"]) == (1, 0)
+
+
+def test_a_send_that_was_taken_for_a_copy_leaves_the_order_as_it_was() -> None:
+    found = [sent(f"m{n}", n) for n in range(10)] + [received(f"m{n}", 30 + n, n) for n in range(10)]
+    again = [sent(f"m{n}", 20 + n, enqueued_at=20 + n) for n in range(5)]
+    whole, _ = measured([*found, *again], size=100)
+    counts = {name: whole["jobs"][name] for name in ("sent", "received", "ordered", "out_of_order", "displaced")}
+    assert counts == {"sent": 10, "received": 10, "ordered": 10, "out_of_order": 0, "displaced": 0}
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_every_purge_takes_what_it_finds(size: int) -> None:
+    found = [sent("a", 0), sent("b", 50), event("purge", 99), event("purge", 1)]
+    whole, lines = measured(found, size)
+    assert (whole["jobs"]["purged"], whole["jobs"]["lost"], whole["jobs"]["waiting"]) == (2, 0, 0)
+    windows = {line["window"]: line for line in lines if line["number"] == 0 and line["window"] != WHOLE}
+    assert [second for second, line in windows.items() if line["waiting"]] == [0, *range(50, 99)]
+    assert {second: line["purged"] for second, line in windows.items() if line["purged"]} == {1: 1, 99: 1}
+
+
+def test_what_is_received_after_a_purge_was_not_taken_by_it() -> None:
+    whole, lines = measured([sent("a", 0), received("a", 1, 0), event("purge", 2), received("a", 3, 0)], size=100)
+    assert whole["jobs"]["purged"] == 0
+    whole, lines = measured([sent("a", 0), event("purge", 2), received("a", 3, 0), event("purge", 4)], size=100)
+    assert {line["window"] for line in lines if line["number"] == 0 and line["purged"]} == {WHOLE, 4}
 
 
 def test_a_message_that_is_received_ten_thousand_times() -> None:
