@@ -108,7 +108,7 @@ def test_stepping_ends_when_asked_to(cli: Cli, own: str) -> None:
     [
         ("Layer_3", "there is no net Layer_3; there are Layer_1, Layer_2, Send_Proc"),
         ("yours.py:net", "there is no file yours.py"),
-        ("mine.py:number", "mine.py has no net number"),
+        ("mine.py:number", "number of mine.py is no net but of type int; name a Net, or a function without arguments"),
         ("mine.py:nothing", "mine.py has no net nothing"),
     ],
 )
@@ -116,6 +116,31 @@ def test_nets_that_are_not_there(cli: Cli, own: str, name: str, told: str) -> No
     outcome = cli("net", "show", name)
     assert (outcome.code, outcome.out) == (3, "")
     assert outcome.err.startswith(f"rockdove: {told}")
+
+
+@pytest.mark.parametrize("time", ["nan", "inf", "-1"])
+def test_a_time_that_never_comes_is_a_usage_error(cli: Cli, time: str) -> None:
+    outcome = cli("net", "draw", "Broker", f"--at={time}", "--out", "x.dot")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == f"rockdove: --at must be a number of 0 or more, not {time}\n"
+
+
+def test_a_net_whose_time_stands_still_is_not_waited_for(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "live.py").write_text(
+        OWN.replace("timed(INT)", "INT").replace(" @+ 3", "").replace('"B": "10 ', '"A": "1 ')
+    )
+    outcome = cli("net", "draw", "live.py:net", "--at", "1", "--out", "x.dot")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "net Mine does not get to 1 s: it fired 100,000 times while its time stood at 0 s" in outcome.err
+
+
+def test_an_error_in_ones_own_file_is_told_as_such(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def make():\n    return 1 / 0\n")
+    outcome = cli("net", "show", "bad.py:make")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err == ("rockdove: make of bad.py failed in line 2 of bad.py: ZeroDivisionError: division by zero\n")
+    (tmp_path / "bad.py").write_text("import nothing_of_this_name\n")
+    assert "rockdove: bad.py failed in line 1 of bad.py: ModuleNotFoundError" in cli("net", "show", "bad.py:x").err
 
 
 def test_a_broken_net_is_one_line(cli: Cli, tmp_path: Path) -> None:

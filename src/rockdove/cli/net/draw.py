@@ -1,12 +1,13 @@
 """``rockdove net draw``."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rockdove.cli import option
-from rockdove.cli.failure import Failure
+from rockdove.cli.failure import Code, Failure
 from rockdove.cli.net import subject
 from rockdove.cli.output import Output
 
@@ -32,12 +33,14 @@ def draw(
       rockdove net draw Send_Proc --out send.svg
       rockdove net draw Broker --option in_order --at 60 --out broker.svg
     """
+    if not 0 <= at < math.inf:
+        raise Failure(f"--at must be a number of 0 or more, not {at:g}", Code.USAGE)
     found = subject.find(net, consistency)
     from rockdove.capacity.petri.dot import dot, render
 
     run = found.run(seed)
     if at:
-        run.run(until=at * found.page.second)
+        found.run_to(run, at)
     title = f"{found.page.name}, at {at:g} s" if at else found.page.name
     try:
         render(dot(found.page, found.marking(run), title), out)

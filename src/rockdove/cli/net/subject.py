@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import runpy
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -12,12 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from rockdove.cli.failure import Code, Failure
+from rockdove.core.errors import RockdoveError
 
 if TYPE_CHECKING:
     from rockdove.capacity.petri import Net, Simulator, Token
 
 # numba is not needed here: what is there without the extra is enough to say so.
 _NEEDED = ("numpy", "scipy")
+# Firings after which we look whether time goes on, and how often we look: minutes of work.
+_FIRINGS = 100_000
+_LOOKS = 100
 
 
 class Order(StrEnum):
@@ -46,6 +52,22 @@ class Subject:
         from rockdove.capacity.petri import Simulator
 
         return Simulator(self.whole, seed=seed)
+
+    def run_to(self, run: Simulator, time_s: float) -> None:
+        """Raises `Failure` for a net that never gets there, or only after more than anybody waits for."""
+        for _ in range(_LOOKS):
+            before = run.now
+            if run.run(time_s * self.whole.second, firings=_FIRINGS) < _FIRINGS:
+                return
+            if run.now == before:
+                raise Failure(
+                    f"net {self.whole.name} does not get to {time_s:g} s: it fired {_FIRINGS:,} times while its time "
+                    f'stood at {run.now / self.whole.second:g} s; look at it with "rockdove net step"'
+                )
+        raise Failure(
+            f"net {self.whole.name} does not get to {time_s:g} s within {_FIRINGS * _LOOKS:,} firings: it is at "
+            f"{run.now / self.whole.second:g} s; ask for an earlier time"
+        )
 
     def marking(self, run: Simulator) -> dict[str, list[Token]]:
         from rockdove.capacity.petri.dot import page_marking
@@ -100,8 +122,32 @@ def _load(file: str, name: str) -> Net:
 
     if not Path(file).is_file():
         raise Failure(f"there is no file {file}", Code.NOT_FOUND)
-    found = runpy.run_path(file).get(name)
-    made = found() if callable(found) and not isinstance(found, Net) else found
-    if not isinstance(made, Net):
+    there = _obey(file, lambda: runpy.run_path(file))
+    if name not in there:
         raise Failure(f"{file} has no net {name}", Code.NOT_FOUND)
+    found = there[name]
+    made = _obey(f"{name} of {file}", found) if callable(found) else found
+    if not isinstance(made, Net):
+        raise Failure(
+            f"{name} of {file} is no net but of type {type(made).__name__}; name a Net, or a function without "
+            "arguments that makes one",
+            Code.NOT_FOUND,
+        )
     return made
+
+
+def _obey(what: str, make: Callable[[], Any]) -> Any:
+    """The user's own code; what it raises is his, with the line where it happened."""
+    try:
+        return make()
+    except RockdoveError:
+        raise
+    except Exception as error:
+        raise Failure(f"{what} failed{_line(error)}: {type(error).__name__}: {error}") from error
+
+
+def _line(error: Exception) -> str:
+    if isinstance(error, SyntaxError):
+        return ""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return "" if last.filename == __file__ else f" in line {last.lineno} of {last.filename}"
