@@ -1,6 +1,6 @@
 """How delivery times spread: the sum of waits, services, links and timeouts, as probabilities on a grid of times.
 
-The parts are taken as independent, which they nearly are, and added by Fourier transforms:
+The parts are taken as independent, which they nearly are, and added by Fourier transforms, for each number of losses:
 
     senders + link + first visit, where a visit ends with q after wait + service + link
                                   and else costs wait + max(service + link, timeout), and is followed by another.
@@ -10,6 +10,7 @@ of the others is longer for it. Waits are zero with the probability that a threa
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from scipy.special import gammainc, gammainccinv
 from rockdove.capacity.analytic.ggn import GGn
 from rockdove.capacity.analytic.network import Network
 from rockdove.capacity.analytic.priority import class_waits_s
+from rockdove.capacity.error import InvalidScenario
 
 Array = np.ndarray[Any, Any]
 
@@ -26,37 +28,108 @@ Array = np.ndarray[Any, Any]
 _CELLS = 1 << 15
 # A share of messages that may take longer than the grid reaches.
 _BEYOND = 1e-7
+# How far over a share the probability must come: one that is reached only by rounding, before a jump, is not reached.
+_OVER = 1e-6
+# Losses that are looked at one by one; where more of them matter, they are summed up on one grid.
+_LOSSES = 64
+# Below, the cells of that grid would be too wide.
+_LEAST_Q = 0.01
 
 
 def percentiles_s(network: Network, shares: Sequence[float]) -> list[float]:
-    """Delivery times that these shares of messages do not exceed, to about a thousandth of the largest."""
-    step_s = _reach_s(network) / _CELLS
-    reached = np.cumsum(_probabilities(network, step_s))
-    # Between the cells that a percentile lies between, evenly.
-    edges = (np.arange(_CELLS) + 0.5) * step_s
-    return [float(np.interp(share, reached / reached[-1], edges)) for share in shares]
+    """Delivery times that these shares of messages do not exceed, to about a thousandth of the largest.
+
+    Timeouts do not count for that as long as most deliveries succeed. Raises `InvalidScenario` if hardly one does.
+    """
+    q, losses = network.scenario.q, _losses(network)
+    if q < _LEAST_Q:
+        raise InvalidScenario(f"must be {_LEAST_Q} or more for percentiles, not {q:g}", "q")
+    if losses <= _LOSSES:
+        return _by_losses(network, losses).percentiles_s(shares)
+    return _together(network, losses).percentiles_s(shares)
 
 
-def _probabilities(network: Network, step_s: float) -> Array:
+@dataclass(frozen=True)
+class _Mixture:
+    """Kinds of messages, one a row: `reached` is the probability up to a cell's end, `later_s` when a row begins."""
+
+    reached: Array
+    later_s: Array
+    step_s: float
+
+    def percentiles_s(self, shares: Sequence[float]) -> list[float]:
+        whole = self.reached[:, -1].sum()
+        return [self._percentile_s(min(share + _OVER, 1 - _OVER) * whole) for share in shares]
+
+    def _percentile_s(self, level: float) -> float:
+        low, high = 0.0, float(self.later_s[-1]) + _CELLS * self.step_s
+        while high - low > self.step_s / 1024 and low < (middle := (low + high) / 2) < high:
+            low, high = (low, middle) if self._probability(middle) >= level else (middle, high)
+        return high
+
+    def _probability(self, time_s: float) -> float:
+        """That a message takes no longer; what is in a cell is spread evenly over it."""
+        place = np.clip((time_s - self.later_s) / self.step_s + 0.5, 0, _CELLS)
+        cell = np.minimum(place.astype(int), _CELLS - 1)
+        rows = np.arange(len(cell))
+        before = np.where(cell > 0, self.reached[rows, cell - 1], 0.0)
+        return float((before + (place - cell) * (self.reached[rows, cell] - before)).sum())
+
+
+def _by_losses(network: Network, losses: int) -> _Mixture:
+    """A row for each number of losses: without their timeouts, all rows are about as long as a few services."""
     s = network.scenario
-    edges = (np.arange(_CELLS + 1) - 0.5) * step_s
-    fresh_s, back_s = _broker_waits_s(network)
-    busy = network.broker.delay_probability
-    first, again = _wait(busy, fresh_s, edges), _wait(busy, back_s, edges)
-    service = _service(s.broker_rate, s.broker_scv, edges - s.link_s)
-    failed = np.where(edges < s.timeout_s, 0.0, service)
-    sending = _transform(_service(s.sender_rate, s.sender_scv, edges - s.link_s))
-    sent = sending * _transform(_wait(network.sender.delay_probability, network.sender.mean_wait_s, edges))
-    done, lost = s.q * _transform(service), (1 - s.q) * _transform(failed)
-    retried = _transform(again)
-    rest = retried * done / (1 - retried * lost)
-    whole = sent * _transform(first) * (done + lost * rest)
-    return np.asarray(np.maximum(irfft(whole, 2 * _CELLS)[:_CELLS], 0))
+    step_s = _reach_s(network, losses, 0.0) / _CELLS
+    parts = _Parts(network, step_s)
+    late = parts.transform(parts.visit(s.timeout_s))
+    rows, here = [], s.q * parts.sent * parts.first
+    for _ in range(losses + 1):
+        rows.append(_cumulated(here * parts.done))
+        here = here * (1 - s.q) * late * parts.again
+    return _Mixture(np.array(rows), np.arange(losses + 1) * s.timeout_s, step_s)
 
 
-def _transform(cumulative: Array) -> Array:
-    """Of the probabilities of the cells, with room behind them for what goes over the end."""
-    return np.asarray(rfft(np.diff(cumulative), 2 * _CELLS))
+def _together(network: Network, losses: int) -> _Mixture:
+    """One row for all, on a grid that a timeout is a whole number of cells of: else errors of many would add up."""
+    s = network.scenario
+    step_s = _reach_s(network, losses, s.timeout_s) / _CELLS
+    if s.timeout_s > step_s:
+        step_s = s.timeout_s / int(s.timeout_s / step_s)
+    parts = _Parts(network, step_s)
+    late = parts.transform(np.where(parts.edges < s.timeout_s, 0.0, parts.visit(0.0)))
+    lost = (1 - s.q) * late * parts.again
+    whole = s.q * parts.sent * parts.first * parts.done / (1 - lost)
+    return _Mixture(_cumulated(whole)[np.newaxis], np.zeros(1), step_s)
+
+
+class _Parts:
+    """What a delivery time is made of, as transforms of the probabilities of the cells."""
+
+    def __init__(self, network: Network, step_s: float) -> None:
+        self._scenario = s = network.scenario
+        self.edges = (np.arange(_CELLS + 1) - 0.5) * step_s
+        fresh_s, back_s = _broker_waits_s(network)
+        busy = network.broker.delay_probability
+        sending = self.transform(_service(s.sender_rate, s.sender_scv, self.edges - s.link_s))
+        waiting = _wait(network.sender.delay_probability, network.sender.mean_wait_s, self.edges)
+        self.sent = sending * self.transform(waiting)
+        self.first = self.transform(_wait(busy, fresh_s, self.edges))
+        self.again = self.transform(_wait(busy, back_s, self.edges))
+        self.done = self.transform(self.visit(0.0))
+
+    def visit(self, less_s: float) -> Array:
+        """Service and link, by how much they take longer than that."""
+        s = self._scenario
+        found = _service(s.broker_rate, s.broker_scv, self.edges + less_s - s.link_s)
+        return np.where(self.edges < 0, 0.0, found)
+
+    def transform(self, cumulative: Array) -> Array:
+        """With room behind the cells for what goes over the end."""
+        return np.asarray(rfft(np.diff(cumulative), 2 * _CELLS))
+
+
+def _cumulated(transformed: Array) -> Array:
+    return np.asarray(np.cumsum(np.maximum(irfft(transformed, 2 * _CELLS)[:_CELLS], 0)))
 
 
 def _wait(busy: float, mean_s: float, edges: Array) -> Array:
@@ -84,11 +157,16 @@ def _broker_waits_s(network: Network) -> tuple[float, float]:
     return worse * scale, better * scale
 
 
-def _reach_s(network: Network) -> float:
+def _losses(network: Network) -> int:
+    """More than that hardly a message has."""
+    q = network.scenario.q
+    return 0 if q == 1 else int(np.ceil(np.log(_BEYOND) / np.log1p(-q)))
+
+
+def _reach_s(network: Network, losses: int, timeout_s: float) -> float:
     """A time that hardly a message exceeds, from above."""
     s = network.scenario
     rare = float(np.log(1 / _BEYOND))
-    losses = 0.0 if s.q == 1 else float(np.ceil(rare / np.log(1 / (1 - s.q))))
 
     def wait_s(station: GGn) -> float:
         return rare * station.wait_factor / station.markov.spare
@@ -96,9 +174,9 @@ def _reach_s(network: Network) -> float:
     def service_s(rate: float, scv: float) -> float:
         return 1 / rate if scv == 0 else float(gammainccinv(1 / scv, _BEYOND) * scv / rate)
 
-    broker_s = max(service_s(s.broker_rate, s.broker_scv) + s.link_s, s.timeout_s)
+    broker_s = max(service_s(s.broker_rate, s.broker_scv) + s.link_s, timeout_s)
     # Repeated long services are rarer than the product of each.
     tail_s = wait_s(network.sender) + service_s(s.sender_rate, s.sender_scv) + s.link_s
     tail_s += wait_s(network.broker) + broker_s
-    again_s = max(1 / s.broker_rate + s.link_s, s.timeout_s) + network.broker.mean_wait_s
+    again_s = max(1 / s.broker_rate + s.link_s, timeout_s) + network.broker.mean_wait_s
     return tail_s + losses * again_s

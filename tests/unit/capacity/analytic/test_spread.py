@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.stats import gamma
+from scipy.stats import gamma, geom
 
 from rockdove.capacity.analytic.network import Network
 from rockdove.capacity.analytic.spread import percentiles_s
+from rockdove.capacity.error import InvalidScenario
 from rockdove.capacity.vma.compiled import deliveries
 from rockdove.capacity.vma.scenario import Scenario
 
@@ -34,12 +35,34 @@ def test_what_was_lost_is_beyond_the_timeout() -> None:
     assert 30 < nearly_all < 31
 
 
+@pytest.mark.parametrize("timeout_s", [3600.0, 43200.0])
+def test_a_long_timeout_is_only_for_what_was_lost(timeout_s: float) -> None:
+    short = percentiles_s(Network(scenario(5, 0.98, timeout_s=30.0)), SHARES)
+    long = percentiles_s(Network(scenario(5, 0.98, timeout_s=timeout_s)), SHARES)
+    assert long[:2] == pytest.approx(short[:2], rel=1e-3)
+    assert long[2] - timeout_s == pytest.approx(short[2] - 30, rel=1e-3)
+
+
+def test_a_share_that_only_a_loss_reaches_is_behind_the_timeout() -> None:
+    assert 30 < percentiles_s(Network(scenario(5, 0.99, timeout_s=30.0)), [0.99])[0] < 30.2
+    middle, most = percentiles_s(Network(scenario(9, 0.5, timeout_s=30.0)), [0.5, 0.75])
+    assert (int(middle), int(most)) == (30, 60)
+
+
+def test_many_losses_take_a_geometric_number_of_timeouts() -> None:
+    found = percentiles_s(Network(scenario(400, 0.01, timeout_s=43200.0)), SHARES)
+    assert found == pytest.approx((geom.ppf(SHARES, 0.01) - 1) * 43200, rel=2e-2)
+    with pytest.raises(InvalidScenario, match=r"q must be 0\.01 or more for percentiles, not 0\.005"):
+        percentiles_s(Network(scenario(800, 0.005)), SHARES)
+
+
 @pytest.mark.parametrize(
     ("n", "q", "more", "off"),
     [
         (5, 0.99, {}, 0.03),
         (4, 0.88, {}, 0.03),
         (7, 0.88, {"timeout_s": 1.0}, 0.03),
+        (20, 0.2, {"timeout_s": 0.5}, 0.03),
         (5, 0.88, {"sender_scv": 0.25, "broker_scv": 0.25}, 0.05),
         (5, 0.88, {"sender_scv": 4.0, "broker_scv": 4.0}, 0.07),
     ],
