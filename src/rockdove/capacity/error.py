@@ -1,6 +1,11 @@
 """What can be wrong with the question that a model is asked."""
 
+from numbers import Integral
+
 from rockdove.core.errors import RockdoveError
+
+# More threads than anybody has: numbers beyond are mistakes, and would overflow.
+MOST_THREADS = 1_000_000
 
 
 class CapacityError(RockdoveError):
@@ -31,11 +36,11 @@ def require_not_negative(**values: float) -> None:
             raise InvalidScenario(f"must be a number of 0 or more, not {value:g}", name)
 
 
-def require_threads(**values: int) -> None:
+def require_whole(**values: int) -> None:
     """Raises `InvalidScenario`."""
     for name, value in values.items():
-        if value < 1:
-            raise InvalidScenario(f"must be 1 or more, not {value}", name)
+        if not isinstance(value, Integral) or value < 1:
+            raise InvalidScenario(f"must be a whole number of 1 or more, not {value}", name)
 
 
 def require_probability(**values: float) -> None:
@@ -58,7 +63,11 @@ class Unstable(CapacityError):
 
 
 def smallest_stable(arrival: float, rate: float) -> int:
-    """The fewest threads, of so many services a second each, that do more than arrives."""
+    """The fewest threads, of so many services a second each, that do more than arrives. Raises `InvalidScenario`."""
+    if arrival / rate >= MOST_THREADS:
+        raise InvalidScenario(
+            f"{arrival:g} messages/s, of which a thread does {rate:g}, would take more than {MOST_THREADS:,} threads"
+        )
     threads = int(arrival / rate)
     while threads * rate <= arrival:
         threads += 1

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import gammaincc, gammaln, logsumexp
 
-from rockdove.capacity.error import InvalidScenario, Unstable, require_positive, require_threads
+from rockdove.capacity.error import InvalidScenario, Unstable, require_positive, require_whole
 
 # How far above a value the search for a percentile may look, in mean sojourn times.
 _FAR = 60.0
@@ -22,7 +22,7 @@ class MMn:
 
     def __init__(self, arrival: float, rate: float, threads: int, name: str = "the station") -> None:
         require_positive(arrival=arrival, rate=rate)
-        require_threads(threads=threads)
+        require_whole(threads=threads)
         if threads * rate <= arrival:
             raise Unstable(name, arrival, rate, threads)
         self.arrival = arrival

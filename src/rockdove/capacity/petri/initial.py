@@ -10,7 +10,7 @@ from typing import Any
 from rockdove.capacity.petri.error import ColourMismatch, InvalidExpression, NetError, UnboundVariable, at
 from rockdove.capacity.petri.expression import FORMS, expression, names
 from rockdove.capacity.petri.flat import FlatPlace
-from rockdove.capacity.petri.output import Choice, Output, expressions, output
+from rockdove.capacity.petri.output import Choice, Output, counted, expressions, output
 
 
 def initial(place: FlatPlace, chance: Mapping[str, object]) -> list[tuple[Any, float]]:
@@ -51,7 +51,7 @@ def _tokens(tree: Output, scope: dict[str, object]) -> Iterator[tuple[Any, float
         return
     value = _value(tree.value, scope)
     time = 0 if tree.delay is None else _value(tree.delay, scope)
-    count = 1 if tree.count is None else _value(tree.count, scope)
+    count = 1 if tree.count is None else counted(_value(tree.count, scope))
     for each in value if tree.is_each else [value] * count:
         yield each, time
 

@@ -143,8 +143,10 @@ class Net:
                 yield arc
 
     def substitute(self, name: str, page: Net, ports: Mapping[str, str]) -> Substitution:
-        """Raises `NetError` if a port or a place is not there, or their colour sets differ."""
+        """Raises `NetError` if a port or a place is not there or left out, or their colour sets differ."""
         self._refuse_taken("transition", name)
+        if any(each is self for each in page.pages()):
+            raise NetError(at(self.name, "substitution", name), f"net {self.name} would stand under itself")
         for port, place in ports.items():
             where = at(self.name, "substitution", name, f"port {port}")
             if port not in page.places or not page.places[port].is_port:
@@ -155,8 +157,15 @@ class Net:
             ours, theirs = self.places[place].colour, page.places[port].colour
             if (ours.form, ours.is_timed) != (theirs.form, theirs.is_timed):
                 raise NetError(where, f"place {place} is of {ours.name}, the port of {theirs.name}")
+        for port in (each.name for each in page.places.values() if each.is_port and each.name not in ports):
+            where = at(self.name, "substitution", name, f"port {port}")
+            raise NetError(where, f"it has no place here; give one of {_listed(self.places)}")
         self.substitutions[name] = Substitution(name, page, dict(ports))
         return self.substitutions[name]
+
+    def pages(self) -> list[Net]:
+        """This net and all that stand under it."""
+        return [self, *(each for below in self.substitutions.values() for each in below.page.pages())]
 
     def _refuse_taken(self, kind: str, name: str) -> None:
         taken = self.places if kind == "place" else {**self.transitions, **self.substitutions}

@@ -53,6 +53,13 @@ def output(node: ast.expr, delay: ast.expr | None, where: str) -> Output:
     return Tokens(node, delay=delay)
 
 
+def counted(count: object) -> int:
+    """How many tokens ``times`` stands for. Raises ValueError."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise ValueError(f"times takes a whole number of 0 or more, not {count!r}")
+    return count
+
+
 def leaves(found: Output) -> list[Tokens]:
     if found is None:
         return []

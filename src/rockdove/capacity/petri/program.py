@@ -187,7 +187,7 @@ class _Maker:
         value = source(what.value)
         is_tested = self._is_checked and not out.proven[id(what)]
         if what.is_each or what.count is not None:
-            values = value if what.is_each else f"[{value}] * ({source(what.count or ast.Constant(1))})"
+            values = value if what.is_each else f"[{value}] * _many({source(what.count or ast.Constant(1))})"
             line(depth, f"for _o in {values}:", label)
             depth, value = depth + 1, "_o"
         elif is_tested or what.delay is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rockdove.capacity.error import InvalidScenario, require_whole
 from rockdove.capacity.interval import Interval, interval
 from rockdove.capacity.petri.flat import flatten
 from rockdove.capacity.petri.monitor import Average, Breakpoint, Collector, Count, Monitor
@@ -50,8 +51,13 @@ def replicate(
 ) -> Replications:
     """Run a net several times up to a time, or to a breakpoint before it; what happens in the warm-up does not count.
 
-    The first run compares every token with its colour set, the others trust it. Raises `NetError`.
+    The first run compares every token with its colour set, the others trust it.
+
+    Raises `NetError`, and `InvalidScenario` for no runs or a warm-up that they end in.
     """
+    require_whole(replications=replications)
+    if not 0 <= warm_up < until:
+        raise InvalidScenario(f"must be 0 or more and before {until:g}, where a run ends, not {warm_up:g}", "warm_up")
     flat = flatten(net)
     found: dict[str, list[float]] = {}
     for number, each in enumerate(seeds(seed, replications)):

@@ -18,6 +18,7 @@ from rockdove.capacity.petri.hook import hooks
 from rockdove.capacity.petri.initial import initial
 from rockdove.capacity.petri.monitor import Monitor
 from rockdove.capacity.petri.net import Net
+from rockdove.capacity.petri.output import counted
 from rockdove.capacity.petri.program import Program, program
 from rockdove.capacity.petri.state import Event, PlaceState
 from rockdove.capacity.petri.statistic import Level, Sample, Tally
@@ -101,7 +102,7 @@ class Simulator:
 
         names: dict[str, Any] = {**functions(self._random), **analysis.scope, **self._hooks.names}
         names |= {"_events": self._events, "_push": heappush, "_next": self._next, "_random": self._random.random}
-        names |= {"_wrong": wrong, "_now": at_once, "_turn": self._turn, "_once": (0,)}
+        names |= {"_wrong": wrong, "_now": at_once, "_many": counted, "_turn": self._turn, "_once": (0,)}
         for place, state in zip(self.flat.places, self._states, strict=True):
             names[f"_p{place.index}"], names[f"_s{place.index}"] = state.ready, state
             names[f"_c{place.index}"] = place.colour.contains
@@ -165,8 +166,10 @@ class Simulator:
     def run(self, until: float = math.inf, firings: float = math.inf) -> int:
         """Fire until nothing can happen before or at `until`, a breakpoint is reached, or so often; gives how often.
 
-        Time is then `until`, unless the run ended before it or there is no such time.
+        Time is then `until`, unless the run ended before it or there is no such time. Raises `NetError` for NaN.
         """
+        if math.isnan(until) or math.isnan(firings):
+            raise NetError(at(self.flat.name), f"a run until {until} and of {firings} firings has no end")
         until = min([until, *(end for end in self._hooks.ends if end > self.now)])
         self._hooks.reached.clear()
         began = self.firings

@@ -25,7 +25,7 @@ from rockdove.capacity.error import (
     require_not_negative,
     require_positive,
     require_probability,
-    require_threads,
+    require_whole,
 )
 
 
@@ -73,7 +73,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
             sender_scv=self.sender_scv,
             broker_scv=self.broker_scv,
         )
-        require_threads(n1=self.n1, n2=self.n2)
+        require_whole(n1=self.n1, n2=self.n2)
         require_probability(q=self.q)
         if self.warm_up_s >= self.duration_s:
             raise InvalidScenario(f"warm_up_s is {self.warm_up_s}, and the run ends at {self.duration_s} s")

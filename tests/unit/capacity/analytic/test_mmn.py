@@ -79,10 +79,12 @@ def test_too_much_is_an_error_that_names_the_smallest_stable_number(
     MMn(arrival, rate, smallest)
 
 
-@pytest.mark.parametrize(("arrival", "rate", "threads"), [(0, 1, 1), (1, 0, 1), (1, 2, 0), (math.nan, 1, 1)])
-def test_nonsense_is_refused(arrival: float, rate: float, threads: int) -> None:
+@pytest.mark.parametrize(
+    ("arrival", "rate", "threads"), [(0, 1, 1), (1, 0, 1), (1, 2, 0), (math.nan, 1, 1), (1, 1, math.nan), (1, 1, 2.5)]
+)
+def test_nonsense_is_refused(arrival: float, rate: float, threads: float) -> None:
     with pytest.raises(InvalidScenario):
-        MMn(arrival, rate, threads)
+        MMn(arrival, rate, threads)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("share", [0, 1, -1, math.nan])

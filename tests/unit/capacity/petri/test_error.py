@@ -318,6 +318,39 @@ def test_a_port_that_is_not_there_or_of_another_colour_set() -> None:
         made.substitute("Sub", page, {"Gate": "Inn"})
 
 
+def test_a_negative_number_of_tokens() -> None:
+    made = net()
+    made.transition("Pay", {"In": "x"}, {"Out": "times(x - 2, x)"})
+    with pytest.raises(
+        InvalidExpression, match="arc to Out: ValueError: times takes a whole number of 0 or more, not -1"
+    ):
+        run(made)
+    made.place("Less", INT, "times(-1, 5)")
+    with pytest.raises(InvalidExpression, match=r"place Less, initial marking: .* not -1"):
+        Simulator(made)
+
+
+def test_a_run_to_no_time() -> None:
+    with pytest.raises(NetError, match="net Bank: a run until nan"):
+        Simulator(net()).run(until=float("nan"))
+
+
+def test_a_port_without_a_place() -> None:
+    page = Net("Page")
+    page.port("Gate", INT)
+    with pytest.raises(NetError, match="net Bank, substitution Sub, port Gate: it has no place here; give one of Flag"):
+        net().substitute("Sub", page, {})
+
+
+def test_a_net_under_itself() -> None:
+    made, page = net(), Net("Page")
+    with pytest.raises(NetError, match="net Bank, substitution Again: net Bank would stand under itself"):
+        made.substitute("Again", made, {})
+    made.substitute("Sub", page, {})
+    with pytest.raises(NetError, match="net Page, substitution Back: net Page would stand under itself"):
+        page.substitute("Back", made, {})
+
+
 def test_fused_places_that_do_not_fit() -> None:
     made = Net("Fused")
     made.place("One", INT, fusion="F")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rockdove.capacity.error import InvalidScenario
 from rockdove.capacity.petri import (
     REAL,
     UNIT,
@@ -53,6 +54,13 @@ def test_the_same_seed_gives_the_same_and_another_does_not() -> None:
     assert len(set(runs[0]["rest"])) == 3
     assert len({*seeds(1, 100), *seeds(2, 100)}) == 200
     assert seeds(1, 5) == seeds(1, 9)[:5]
+
+
+def test_runs_that_say_nothing() -> None:
+    with pytest.raises(InvalidScenario, match="replications must be a whole number of 1 or more, not 0"):
+        replicate(renewal(), MONITORS, until=100, replications=0)
+    with pytest.raises(InvalidScenario, match="warm_up must be 0 or more and before 100, where a run ends, not 100"):
+        replicate(renewal(), MONITORS, until=100, warm_up=100)
 
 
 def test_colours_are_looked_at_in_the_first_run() -> None:
