@@ -30,6 +30,19 @@ _FLAGS = {
     "cost_broker": "--cost-broker",
 }
 
+# And in a calibration.
+_FIELDS = {
+    "arrival": "arrival",
+    "arrival_scv": "arrival_scv",
+    "sender_rate": "sender.rate",
+    "broker_rate": "broker.rate",
+    "sender_scv": "sender.scv",
+    "broker_scv": "broker.scv",
+    "q": "reliability",
+    "timeout_s": "timeout_s",
+    "link_s": "link_s",
+}
+
 
 def plan(
     arrival: Annotated[
@@ -132,6 +145,8 @@ def plan(
     try:
         _run(load, target, (cost_sender, cost_broker), seed if check else None, out, Output(as_json))
     except InvalidScenario as error:
+        if calibration is not None and error.name in _FIELDS and given.get(error.name) is None:
+            raise Failure(f"{calibration}: {_FIELDS[error.name]} {error.text}") from None
         flag = _FLAGS.get(error.name or "")
         raise Failure(str(error) if flag is None else f"{flag} {error.text}", Code.USAGE) from None
 
@@ -164,15 +179,9 @@ def _run(
     from rockdove.capacity.plan.planner import plan as make
 
     made = make(load, target, *costs)
-    contradicted = False
+    problem = None
     if seed is not None:
-        from rockdove.capacity.plan.check import check, confirms
-
-        checked = check(load, made, seed)
-        made = msgspec.structs.replace(made, check=checked)
-        contradicted = not confirms(checked, made, target)
-        if load.arrival_scv != 1:
-            note("the simulation has Poisson arrivals, and those of the calibration are not")
+        made, problem = _check(load, made, target, seed)
     if out is not None:
         _write(out, load, made, target, costs)
     if output.as_json:
@@ -181,8 +190,31 @@ def _run(
         _tell(load, made, target, costs, output)
     if not made.feasible and target is not None:
         raise Failure(_impossible(load, made, target))
-    if made.check is not None and contradicted:
-        raise Failure(f"the simulation does not confirm the plan: {_checked(made.check)}; ask for a lower target")
+    if problem is not None:
+        raise Failure(problem)
+
+
+def _check(load: "Load", made: "Plan", target: "Target | None", seed: int) -> "tuple[Plan, str | None]":
+    """The plan with what the simulation says, and what is wrong, if anything is."""
+    from rockdove.capacity.plan.check import TooLong, Verdict, check, judge
+
+    try:
+        found = check(load, made, seed)
+    except TooLong as error:
+        return made, str(error)
+    verdict = judge(found, load, made, target)
+    if load.arrival_scv != 1:
+        note(
+            "the check has Poisson arrivals, and those of the calibration are not: it does not apply to how they vary, "
+            "and is compared with what is predicted for Poisson arrivals"
+        )
+    if verdict is Verdict.PESSIMISTIC:
+        note("the simulation confirms the plan, and is faster than predicted: fewer threads may do")
+    made = msgspec.structs.replace(made, check=found)
+    if verdict is not Verdict.CONTRADICTED:
+        return made, None
+    advice = "take a thread more than planned" if target is None else "ask for a lower target"
+    return made, f"the simulation does not confirm the plan: {_checked(found)}; {advice}"
 
 
 def _write(folder: Path, load: "Load", made: "Plan", target: "Target | None", costs: tuple[float, float]) -> None:

@@ -96,6 +96,22 @@ def test_from_a_calibration(cli: Cli, tmp_path: Path) -> None:
     assert twice.document["n1"] > same.document["n1"]
 
 
+def test_what_is_wrong_in_a_calibration_is_told_with_its_field(cli: Cli, tmp_path: Path) -> None:
+    path = Path(calibration(tmp_path))
+    path.write_text(path.read_text().replace("0.99", "1.5"))
+    outcome = cli("plan", "--from", "calibration.json")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err == "rockdove: calibration.json: reliability must be over 0 and at most 1, not 1.5\n"
+    assert cli("plan", "--from", "calibration.json", "--reliability", "0.9", "--json").code == 0
+    assert "rockdove: --reliability must" in cli("plan", "--from", "calibration.json", "--reliability", "2").err
+
+
+def test_a_check_that_would_take_too_long_is_not_made(cli: Cli) -> None:
+    outcome = cli(*PAPER, "--timeout-s", "43200", "--check", "--json")
+    assert (outcome.code, outcome.document["check"]) == (1, None)
+    assert outcome.err.startswith("rockdove: the plan is not checked: 5 runs that are long beside the timeout")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -107,6 +123,11 @@ def test_from_a_calibration(cli: Cli, tmp_path: Path) -> None:
         ((*PAPER, "--reliability", "1.2"), 2, "--reliability must be over 0 and at most 1, not 1.2"),
         ((*PAPER, "--arrival", "0"), 2, "--arrival must be a number over 0, not 0"),
         ((*PAPER, "--target-mean-s", "nan"), 2, "the target must be a number over 0, not nan"),
+        (
+            (*PAPER, "--arrival", "1e300", "--service-rate", "1e-300"),
+            2,
+            "1e+300 messages/s, of which a thread does 1e-300, would take more than 1,000,000 threads",
+        ),
         ((*PAPER, "--cost-broker", "0"), 2, "--cost-broker must be a number over 0, not 0"),
         (
             (*PAPER, "--target-mean-s", "1", "--target-p99-s", "1"),

@@ -84,16 +84,22 @@ class Calibration(Struct, frozen=True, kw_only=True):
         )
 
 
+class _Head(Struct, frozen=True):
+    format: int
+
+
 class UnreadableCalibration(CapacityError):
     """The file is no calibration, or of another format."""
 
 
 def read(path: Path) -> Calibration:
     """Raises `UnreadableCalibration`, and OSError if there is no such file."""
+    content = path.read_bytes()
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Calibration)
+        # Before the rest: fields of another format may be different ones.
+        written = msgspec.json.decode(content, type=_Head).format
+        if written != FORMAT:
+            raise UnreadableCalibration(f"{path} has format {written}, and this Rockdove reads format {FORMAT}")
+        return msgspec.json.decode(content, type=Calibration)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UnreadableCalibration(f"{path} is no calibration: {error}") from None
-    if found.format != FORMAT:
-        raise UnreadableCalibration(f"{path} has format {found.format}, and this Rockdove reads format {FORMAT}")
-    return found

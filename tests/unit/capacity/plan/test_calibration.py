@@ -49,6 +49,16 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
         read(write(tmp_path, msgspec.structs.replace(GOOD, format=2)))
 
 
+def test_another_format_is_told_before_its_fields_are_looked_at(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableCalibration, match="has format 2"):
+        read(write(tmp_path, {"format": 2, "arrival": 3}))
+
+
+def test_a_file_without_a_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableCalibration, match="required field `format`"):
+        read(write(tmp_path, {name: value for name, value in msgspec.to_builtins(GOOD).items() if name != "format"}))
+
+
 def test_another_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableCalibration, match="is no calibration"):
         read(write(tmp_path, {"arrival": 3}))

@@ -5,9 +5,10 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rockdove.capacity.error import InvalidScenario
-from rockdove.capacity.plan.check import check, confirms
+from rockdove.capacity.plan.check import Verdict, check, judge
 from rockdove.capacity.plan.knee import knee_arrival, knee_threads
 from rockdove.capacity.plan.load import Load
 from rockdove.capacity.plan.planner import Check, Figure, Target, describe, least_s, plan
@@ -91,11 +92,27 @@ def test_a_simulation_confirms_the_plan() -> None:
     checked = check(PAPER, found, 1)
     assert checked == check(PAPER, found, 1)
     assert checked.mean_s == pytest.approx(found.mean_s, abs=2 * checked.ci95)
-    assert confirms(checked, found, target)
+    assert judge(checked, PAPER, found, target) is Verdict.CONFIRMED
 
 
 def test_a_plan_that_the_simulation_contradicts_is_not_confirmed() -> None:
     found = plan(PAPER, Target(Figure.MEAN, 0.27))
-    assert not confirms(Check(0.35, 0.001), found, None)
-    assert not confirms(Check(0.275, 0.001), found, Target(Figure.MEAN, 0.27))
-    assert confirms(Check(0.275, 0.006), found, Target(Figure.MEAN, 0.27))
+    mean = Target(Figure.MEAN, 0.27)
+    assert judge(Check(0.35, 0.001), PAPER, found, None) is Verdict.CONTRADICTED
+    assert judge(Check(0.275, 0.001), PAPER, found, mean) is Verdict.CONTRADICTED
+    assert judge(Check(0.275, 0.006), PAPER, found, mean) is Verdict.CONFIRMED
+    assert judge(Check(math.nan, math.nan), PAPER, found, None) is Verdict.CONTRADICTED
+
+
+@pytest.mark.parametrize("target", [Target(Figure.MEAN, 0.27), Target(Figure.P99, 1), None])
+def test_a_simulation_that_is_faster_confirms_the_plan(target: Target | None) -> None:
+    found = plan(PAPER, Target(Figure.MEAN, 0.27))
+    assert judge(Check(0.2, 0.001), PAPER, found, target) is Verdict.PESSIMISTIC
+
+
+def test_a_simulation_says_nothing_to_arrivals_that_it_does_not_have() -> None:
+    even = replace(PAPER, arrival_scv=0.1)
+    found = plan(even, Target(Figure.MEAN, 0.26))
+    poisson = PAPER.network(found.n1, found.n2).delivery_s
+    assert poisson > 0.26
+    assert judge(Check(poisson, 0.001), even, found, Target(Figure.MEAN, 0.26)) is Verdict.CONFIRMED
