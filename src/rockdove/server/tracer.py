@@ -163,14 +163,15 @@ class Tracer:
             self._renamed.pop(id, None)
 
     def dead_lettered(self, queue: Queue, physical: Physical, entries: Sequence[Entry]) -> None:
-        self._left("dead_letter", queue, physical, entries)
+        self._left("dead_letter", queue, physical, entries, 0)
 
     def redriven(self, queue: Queue, physical: Physical, entries: Sequence[Entry]) -> None:
-        self._left("redrive", queue, physical, entries)
+        # The task has claimed them itself, which is no receive.
+        self._left("redrive", queue, physical, entries, 1)
 
-    def _left(self, op: str, queue: Queue, physical: Physical, entries: Sequence[Entry]) -> None:
+    def _left(self, op: str, queue: Queue, physical: Physical, entries: Sequence[Entry], claims: int) -> None:
         for entry in entries:
-            self._had(op, queue, physical, entry, receive_count(entry), None, None)
+            self._had(op, queue, physical, entry, receive_count(entry) - claims, None, None)
             self._renamed.pop(entry.id, None)
 
     def _had(

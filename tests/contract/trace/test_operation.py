@@ -264,6 +264,8 @@ def test_dead_letters_keep_their_names(stage: Stage) -> None:
     assert received["message_id"] == deleted["message_id"] == stage.told["poisoned"][0]
     assert (received["attempt"], received["bytes"]) == (2, len(SECRET))
     assert redriven["message_id"] == stage.told["poisoned"][1]
+    # Received once, in the queue that it came from.
+    assert redriven["attempt"] == 1
 
 
 @pytest.mark.parametrize("queue", ["swept", "met"])
