@@ -15,7 +15,7 @@ _RUNS = 20
 _FEWEST_RUNS = 5
 _MESSAGES = 20_000
 # In all runs together: less than a minute of work.
-_MOST_MESSAGES = 50_000_000
+_MOST_MESSAGES = 20_000_000
 # Of each run, before it counts.
 _WARM_UP = 0.1
 # How far the simulated mean may be from the predicted one, as a share of it.
