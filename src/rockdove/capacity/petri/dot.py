@@ -90,8 +90,10 @@ def _place(net: Net, place: Place, tokens: Sequence[Token]) -> str:
     shown = tokens_shown(place, tokens, net.second)
     lines = [_bold(place.name), f"<i>{escape(place.colour.name)}</i>"]
     if tokens:
-        text = _cut(", ".join(shown))
-        lines.append(f'<font color="#1a7f37"><b>{len(tokens)}</b> {escape(text)}</font>')
+        text = escape(_cut(", ".join(shown)))
+        # One kind of tokens has its number with it.
+        number = f"<b>{len(tokens)}</b> " if len(shown) > 1 else ""
+        lines.append(f'<font color="#1a7f37">{number}{text}</font>')
     tags = [f"fusion {place.fusion}"] if place.fusion else []
     tags += ["port"] if place.is_port else []
     if tags:
