@@ -5,6 +5,7 @@ import errno
 import fcntl
 import os
 import secrets
+import threading
 from importlib.resources import files
 from pathlib import Path
 
@@ -78,6 +79,8 @@ class Folder:
         self.path = path
         self._lock: int | None = None
         self._ending = False
+        # The writer's thread marks, and may do so at the moment at which another ends it all.
+        self._saying = threading.Lock()
 
     @property
     def database(self) -> Path:
@@ -122,16 +125,18 @@ class Folder:
 
     def mark(self) -> None:
         """From now on until `unmark` there is a log beside the database, and without it the database is not whole."""
-        if self._lock is not None and not self._ending and self.log.exists():
-            self._say(f"{os.getpid()} {OPEN}\n")
+        with self._saying:
+            if self._lock is not None and not self._ending and self.log.exists():
+                self._say(f"{os.getpid()} {OPEN}\n")
 
     def unmark(self) -> None:
         """On disk before the log goes, lest it be missed after a power cut."""
-        self._ending = True
-        if self._lock is not None:
-            self._say(f"{os.getpid()}\n")
-            with contextlib.suppress(OSError):
-                os.fsync(self._lock)
+        with self._saying:
+            self._ending = True
+            if self._lock is not None:
+                self._say(f"{os.getpid()}\n")
+                with contextlib.suppress(OSError):
+                    os.fsync(self._lock)
 
     def release(self) -> None:
         if self._lock is not None:

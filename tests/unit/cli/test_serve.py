@@ -297,8 +297,8 @@ def test_a_hangup_at_any_moment_of_the_start(tmp_path: Path) -> None:
         # From the first moment at which Python has begun to run the command.
         process.wait_for(lambda: _ignores_hangup(process.pid), "signals to be heeded", 20)
         while not ready:
-            os.kill(process.pid, signal.SIGHUP)
             ready = "ready " in process.out.read_text()
+            os.kill(process.pid, signal.SIGHUP)
         process.wait_for(lambda: "nothing to reload" in process.err.read_text(), "line in the log", 10)
         assert process.stop() == 0
 
