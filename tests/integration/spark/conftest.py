@@ -1,4 +1,4 @@
-"""One Spark session for all tests of a run: starting one takes seconds."""
+"""One Spark session for all tests of a process, because starting one takes seconds; and quick ones for commands."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,12 +20,24 @@ SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick(environment: None, tmp_path_factory: pytest.TempPathFactory) -> "Iterator[None]":
+    """Every Spark that a test starts has these settings unless it gives others, as those of an installation are."""
+    folder = tmp_path_factory.mktemp("conf")
+    lines = [f"{name} {value}\n" for name, value in SETTINGS.items()]
+    (folder / "spark-defaults.conf").write_text("".join(lines))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_CONF_DIR", str(folder))
+        patch.setenv("SPARK_SUBMIT_OPTS", JAVA_OPTIONS)
+        yield
 
 
 @pytest.fixture(scope="session")
-def spark(environment: None) -> "Iterator[SparkSession]":
+def spark(quick: None) -> "Iterator[SparkSession]":
     with session("local[2]", SETTINGS) as found:
         yield found
 

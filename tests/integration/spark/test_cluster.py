@@ -99,6 +99,8 @@ def test_executors_get_all_that_they_need(master: str, python: Path, tmp_path: P
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.executor.memory": "512m",
+        # Compiled lightly: they live for seconds only.
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         "spark.sql.shuffle.partitions": "2",
     }
     flags = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]

@@ -12,8 +12,8 @@ from tests.support.server import ServerFactory
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-WORKLOAD = ("--queues", "2", "--senders", "2", "--receivers", "2", "--messages", "40", "--size", "100")
-FAULTS = ("--drop-requests", "0.1", "--drop-responses", "0.2", "--crash", "0.05", "--visibility", "2", "--at-once")
+WORKLOAD = ("--queues", "2", "--senders", "2", "--receivers", "2", "--messages", "20", "--size", "100")
+FAULTS = ("--drop-requests", "0.1", "--drop-responses", "0.2", "--crash", "0.05", "--visibility", "1", "--at-once")
 
 
 def test_client_and_both_sides_agree_with_the_workload(
