@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from rockdove.core.errors import RockdoveError
@@ -11,6 +12,7 @@ from rockdove.spark.figure import figures
 from rockdove.spark.file import NoTrace, Problem, look, unread
 from rockdove.spark.measure import EVERY, SCHEMA, measurer
 from rockdove.spark.queue import MOMENTS, WHOLE
+from rockdove.spark.session import interpreted
 from rockdove.spark.summary import summary
 from rockdove.spark.total import sums
 from rockdove.spark.window import Windows, cut
@@ -57,6 +59,8 @@ def analyse(
 
     Raises `NoTrace` and `BadWindow`. Paths are those of any file system that Spark knows.
     """
+    from pyspark.sql import functions as f
+
     files = look(spark, traces)
     say(f"{len(files.paths):,} files, {sum(files.events.values()):,} events")
     events = event.read(spark, files.paths)
@@ -69,9 +73,12 @@ def analyse(
         raise BadWindow(str(error)) from None
     say(f"{len(found.places):,} queues, {windows.number:,} windows of {windows.width / 1e6:g} s")
     places = event.places(spark, found)
-    measured = measure(event.by_queue(events, places, found.parts), windows).persist()
+    measured = measure(event.by_queue(events, places, found.parts, found.numbered), windows).persist()
     try:
-        result = _write(spark, measured, places, found, windows, out)
+        # This runs the large job; all later ones read what it leaves in memory.
+        small = measured.where((f.col("number") == EVERY) | (f.col("window") == WHOLE)).toArrow()
+        with interpreted(spark):
+            result = _write(spark, measured, small, places, found, windows, out)
     finally:
         measured.unpersist()
     say(f"written: {out}")
@@ -89,14 +96,18 @@ def measure(events: "DataFrame", windows: Windows) -> "DataFrame":
 
 
 def _write(
-    spark: "SparkSession", measured: "DataFrame", places: "DataFrame", found: event.Survey, windows: Windows, out: str
+    spark: "SparkSession",
+    measured: "DataFrame",
+    small: pa.Table,
+    places: "DataFrame",
+    found: event.Survey,
+    windows: Windows,
+    out: str,
 ) -> Analysis:
     from pyspark.sql import functions as f
 
     length, width = f.lit(max(found.last - found.first, 0)), f.lit(windows.width)
     start = f.timestamp_micros(f.lit(windows.begin) + f.col("window") * width).alias("window_start")
-    # This runs the large job; all later ones read what it leaves in memory.
-    small = measured.where((f.col("number") == EVERY) | (f.col("window") == WHOLE)).toArrow()
     of_queues = small.filter(pc.not_equal(small["number"], EVERY)).drop_columns(["kind", "bucket", "times"])
     whole_queues = spark.createDataFrame(of_queues).join(f.broadcast(places), "number")
     queues = whole_queues.select(*_NAMES, *figures(length, f.lit(1)), *_queue_columns())

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from rockdove.spark.row import BROKEN, BY_CLIENT, COLUMNS, HASH_BITS, HASH_MASK, MISSING, SUCCESS
+from rockdove.spark.row import (
+    BROKEN,
+    BY_CLIENT,
+    HASH_BITS,
+    HASH_MASK,
+    LATENCY_SHIFT,
+    MISSING,
+    NUMBERED,
+    REST_MASK,
+    REST_SHIFT,
+    SLOWEST_US,
+    SUCCESS,
+)
 from rockdove.trace.schema import CLIENT, OPS, schema
 
 if TYPE_CHECKING:
@@ -15,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """A queue: its number, the task that measures it, and what people call it.
+    """A queue: its number, which modulo the number of tasks is the task that measures it, and what people call it.
 
     That is its name alone, unless several accounts have a queue of that name.
     """
@@ -24,7 +36,6 @@ class Place(NamedTuple):
     name: str
     account: str | None
     queue: str
-    part: int
 
 
 class Survey(NamedTuple):
@@ -35,6 +46,8 @@ class Survey(NamedTuple):
     events: int
     places: list[Place]
     parts: int
+    # Whether messages have numbers of their senders.
+    numbered: bool
 
 
 def read(spark: "SparkSession", paths: Sequence[str]) -> "DataFrame":
@@ -55,6 +68,7 @@ def survey(events: "DataFrame", parts: int) -> Survey | None:
             f.count("*").alias("events"),
             f.unix_micros(f.min("event_time")).alias("first"),
             f.unix_micros(f.max("event_time")).alias("last"),
+            f.bool_or(_is_numbered()).alias("numbered"),
         )
         .collect()
     )
@@ -62,11 +76,10 @@ def survey(events: "DataFrame", parts: int) -> Survey | None:
         return None
     found.sort(key=lambda row: (row["queue"], row["account"] or ""))
     parts = min(parts, len(found))
-    tasks = share_out([row["events"] for row in found], parts)
     names = Counter(row["queue"] for row in found)
     places = [
-        Place(n, _name(row, names[row["queue"]] == 1), row["account"], row["queue"], tasks[n])
-        for n, row in enumerate(found)
+        Place(number, _name(row, names[row["queue"]] == 1), row["account"], row["queue"])
+        for number, row in zip(numbers([row["events"] for row in found], parts), found, strict=True)
     ]
     return Survey(
         min(row["first"] for row in found),
@@ -74,6 +87,7 @@ def survey(events: "DataFrame", parts: int) -> Survey | None:
         sum(row["events"] for row in found),
         places,
         parts,
+        any(row["numbered"] for row in found),
     )
 
 
@@ -93,56 +107,74 @@ def share_out(sizes: Sequence[int], parts: int) -> list[int]:
     return chosen
 
 
+def numbers(sizes: Sequence[int], parts: int) -> list[int]:
+    """A number of its own for each size, which is its part modulo `parts`."""
+    chosen = [0] * len(sizes)
+    following = list(range(parts))
+    for index, part in enumerate(share_out(sizes, parts)):
+        chosen[index] = following[part]
+        following[part] += parts
+    return chosen
+
+
 def places(spark: "SparkSession", found: Survey) -> "DataFrame":
-    kinds = [pa.int64(), pa.string(), pa.string(), pa.string(), pa.int32()]
+    kinds = [pa.int64(), pa.string(), pa.string(), pa.string()]
     columns = zip(*found.places, strict=True)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     # From Arrow, because Spark would start Python processes to read a list of Python's.
     return spark.createDataFrame(pa.Table.from_arrays(arrays, list(Place._fields)))
 
 
-def by_queue(events: "DataFrame", places: "DataFrame", parts: int) -> "DataFrame":
+def by_queue(events: "DataFrame", places: "DataFrame", parts: int, numbered: bool) -> "DataFrame":
     """The columns that `rockdove.spark.row.rows` reads: one shuffle, so that a queue is in one task, sorted by message.
 
-    The sort key is one number, so that Spark can sort by radix. Messages with the same hash are told apart later.
+    The sort key is one number, so that Spark can sort by radix. Messages with the same key are told apart later.
     """
     from pyspark.sql import functions as f
 
     joined = events.join(
-        f.broadcast(places.select("number", "part", f.col("account").alias("owner"), f.col("queue").alias("called"))),
+        f.broadcast(places.select("number", f.col("account").alias("owner"), f.col("queue").alias("called"))),
         (f.col("queue") == f.col("called")) & f.col("account").eqNullSafe(f.col("owner")),
     )
-    return (
-        joined.select("part", *_numbers(), f.coalesce("message_id", f.lit("")).alias("id"))
-        .repartitionById(parts, "part")
-        .sortWithinPartitions("key")
-        .select(*COLUMNS)
+    # Two steps, so that the hash is computed once.
+    columns = joined.withColumn("hash", f.xxhash64("message_id")).select(*_columns(numbered))
+    return columns.repartitionById(parts, (f.shiftright("key", HASH_BITS) % parts).cast("int")).sortWithinPartitions(
+        "key"
     )
 
 
-def _numbers() -> "list[Column]":
+def _columns(numbered: bool) -> "list[Column]":
     from pyspark.sql import functions as f
 
     op, received = f.col("op"), f.col("op") == "receive"
-    hashed = f.xxhash64("message_id").bitwiseAND(f.lit(HASH_MASK)).bitwiseOR(f.lit(1))
-    key = f.shiftleft("number", HASH_BITS).bitwiseOR(f.when(f.col("message_id").isNull(), 0).otherwise(hashed))
+    low = f.col("hash").bitwiseAND(f.lit(HASH_MASK)).bitwiseOR(f.lit(1))
+    rest = f.shiftright("hash", HASH_BITS - REST_SHIFT).bitwiseAND(f.lit(REST_MASK))
     time = f.when(received, f.coalesce("dequeued_at", "event_time")).otherwise(f.col("event_time"))
-    known_sender = f.col("sender").isNotNull() & f.col("seq").isNotNull()
+    latency = f.when(f.col("latency_us") >= 0, f.least("latency_us", f.lit(SLOWEST_US))).otherwise(-1)
     numbers = {
-        "key": key,
-        "kind": _place(op)
+        "key": f.shiftleft("number", HASH_BITS).bitwiseOR(f.when(f.col("message_id").isNull(), 0).otherwise(low)),
+        "kind": f.shiftleft(latency.cast("long"), LATENCY_SHIFT)
+        + rest
+        + _place(op)
         + f.when(f.col("side") == CLIENT, BY_CLIENT).otherwise(0)
         + f.when(f.col("status").between(200, 299), SUCCESS).otherwise(0)
         + f.when(~f.col("checksum_ok"), BROKEN).otherwise(0),
         "time": f.unix_micros(time),
         "enqueued": _known(f.unix_micros("enqueued_at")),
         "sent": _known(f.unix_micros(f.coalesce("sent_at", "enqueued_at"))),
-        "latency": _known(f.col("latency_us")),
         "request": f.when(received, f.xxhash64("node", "receiver", "latency_us", time)).otherwise(0),
-        "sender": f.when(known_sender, f.xxhash64("sender").bitwiseOR(f.lit(1))).otherwise(0),
+        "sender": f.when(_is_numbered(), f.xxhash64("sender").bitwiseOR(f.lit(1))).otherwise(0),
         "seq": f.coalesce("seq", f.lit(0)),
     }
-    return [column.cast("long").alias(name) for name, column in numbers.items()]
+    named = f.when(received, f.coalesce("message_id", f.lit(""))).otherwise("").alias("id")
+    wanted = [name for name in numbers if numbered or name not in NUMBERED]
+    return [*(numbers[name].cast("long").alias(name) for name in wanted), named]
+
+
+def _is_numbered() -> "Column":
+    from pyspark.sql import functions as f
+
+    return f.col("sender").isNotNull() & f.col("seq").isNotNull()
 
 
 def _place(op: "Column") -> "Column":

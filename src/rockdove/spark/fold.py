@@ -20,12 +20,14 @@ from rockdove.spark.row import (
     DELETE,
     EXPIRE,
     HASH_MASK,
+    LATENCY_SHIFT,
     MISS,
     MISSING,
     OP_MASK,
     PURGE,
     RECEIVE,
     REDRIVE,
+    REST_MASK,
     SEND,
     SUCCESS,
     Rows,
@@ -47,7 +49,7 @@ LATEST: Final = 2**63 - 1
 # A latency and its window share 64 bits, so that one sort serves both.
 LATENCY_BITS: Final = 43
 LONGEST_US: Final = (1 << LATENCY_BITS) - 1
-# Runs of events longer than this are sorted by time before they are sorted by id.
+# Runs of events longer than this are sorted by time before they are sorted by message.
 LONG_RUN: Final = 32
 
 Offsets: TypeAlias = NDArray[np.int32]
@@ -113,11 +115,11 @@ def fold(rows: Rows, begin: int, end: int, book: Book) -> None:
             stop += 1
         if stop - row > len(order):
             order = np.empty(2 * (stop - row), np.int64)
-        _sort(kind, time, rows.offsets, rows.data, row, stop, order)
+        _sort(kind, time, row, stop, order)
         first, number = 0, stop - row
         while first < number:
             last = first + 1
-            while last < number and _compare(rows.offsets, rows.data, order[first], order[last]) == 0:
+            while last < number and (kind[order[first]] ^ kind[order[last]]) & REST_MASK == 0:
                 last += 1
             _count_message(rows, order, first, last, book)
             first = last
@@ -158,8 +160,8 @@ def _count_lone(kind: int, time: int, begin: int, width: int, counts: Ints, fact
 
 
 @compiled
-def _sort(kind: Ints, time: Ints, offsets: Offsets, data: Bytes, begin: int, end: int, order: Ints) -> None:
-    """The rows of a run by message, then by time. Nearly always they are of one message: hashes hardly ever meet."""
+def _sort(kind: Ints, time: Ints, begin: int, end: int, order: Ints) -> None:
+    """The rows of a run by message, then by time. Nearly always they are of one message: keys hardly ever meet."""
     if end - begin > LONG_RUN:
         order[: end - begin] = begin + np.argsort(time[begin:end], kind="mergesort")
     else:
@@ -167,34 +169,19 @@ def _sort(kind: Ints, time: Ints, offsets: Offsets, data: Bytes, begin: int, end
             order[index] = begin + index
     for index in range(1, end - begin):
         row, place = order[index], index
-        while place > 0 and _is_later(kind, time, offsets, data, order[place - 1], row):
+        while place > 0 and _is_later(kind, time, order[place - 1], row):
             order[place] = order[place - 1]
             place -= 1
         order[place] = row
 
 
 @compiled
-def _is_later(kind: Ints, time: Ints, offsets: Offsets, data: Bytes, one: int, other: int) -> bool:
-    compared = _compare(offsets, data, one, other)
-    if compared != 0:
-        return compared > 0
+def _is_later(kind: Ints, time: Ints, one: int, other: int) -> bool:
+    if (kind[one] ^ kind[other]) & REST_MASK != 0:
+        return bool(kind[one] & REST_MASK > kind[other] & REST_MASK)
     if time[one] != time[other]:
         return bool(time[one] > time[other])
     return bool(kind[one] & OP_MASK > kind[other] & OP_MASK)
-
-
-@compiled
-def _compare(offsets: Offsets, data: Bytes, one: int, other: int) -> int:
-    """The ids of two rows, byte by byte."""
-    a, b = offsets[one], offsets[other]
-    a_end, b_end = offsets[one + 1], offsets[other + 1]
-    while a < a_end and b < b_end:
-        if data[a] != data[b]:
-            # A byte has no sign, and a difference of two would have none either.
-            return -1 if data[a] < data[b] else 1
-        a += 1
-        b += 1
-    return int((a_end - a) - (b_end - b))
 
 
 @compiled
@@ -226,6 +213,7 @@ def _count_message(rows: Rows, order: Ints, first: int, last: int, book: Book) -
     sent, received, deleted, gone, held = MISSING, MISSING, MISSING, MISSING, MISSING
     born = MISSING
     intact, heard = False, False
+    named = order[first]
     for index in range(first, last):
         row = order[index]
         kind, time = rows.kind[row], rows.time[row]
@@ -234,8 +222,8 @@ def _count_message(rows: Rows, order: Ints, first: int, last: int, book: Book) -
             continue
         heard = True
         window = _window(book.begin, book.width, counts, time)
-        if op in (SEND, RECEIVE, DELETE, CHANGE) and rows.latency[row] >= 0:
-            book.responses[facts[RESPONSES]] = window << LATENCY_BITS | min(rows.latency[row], LONGEST_US)
+        if op in (SEND, RECEIVE, DELETE, CHANGE) and kind >> LATENCY_SHIFT >= 0:
+            book.responses[facts[RESPONSES]] = window << LATENCY_BITS | kind >> LATENCY_SHIFT
             facts[RESPONSES] += 1
         if op == SEND:
             facts[LAST_SEND] = max(facts[LAST_SEND], time)
@@ -251,7 +239,7 @@ def _count_message(rows: Rows, order: Ints, first: int, last: int, book: Book) -
             intact = intact or not kind & BROKEN
             held = time
             if received == MISSING:
-                received = time
+                received, named = time, row
                 counts[RECEIVED, window] += 1
                 start = rows.sent[row] if rows.sent[row] != MISSING else born
                 if start != MISSING:
@@ -302,7 +290,7 @@ def _count_message(rows: Rows, order: Ints, first: int, last: int, book: Book) -
         facts[MESSAGES] += 1
         book.sent[place], book.received[place] = enqueued, received
         book.sender[place], book.seq[place] = sender, seq
-        book.high[place], book.low[place] = _number(rows.offsets, rows.data, order[first])
+        book.high[place], book.low[place] = _number(rows.offsets, rows.data, named)
 
 
 @compiled

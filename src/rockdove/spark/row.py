@@ -17,26 +17,38 @@ BY_CLIENT: Final = 16
 SUCCESS: Final = 32
 BROKEN: Final = 64
 
-# A time, a latency or a number that is not known.
+# A time that is not known.
 MISSING: Final = -(2**63)
 
-# `key` is (queue number << HASH_BITS) | hash of the message's id, which is 0 only where there is no id.
+# `key` is (queue number << HASH_BITS) | low bits of the hash of the message's id, 0 only where there is no id.
 HASH_BITS: Final = 40
 HASH_MASK: Final = (1 << HASH_BITS) - 1
+# Further up in `kind` are the other bits of the hash, and the latency, or -1. All that is sorted and sent to Python
+# costs time for each of its bytes. Decision: docs/decisions/53-message-hash.md.
+REST_SHIFT: Final = 7
+REST_BITS: Final = 24
+REST_MASK: Final = ((1 << REST_BITS) - 1) << REST_SHIFT
+LATENCY_SHIFT: Final = REST_SHIFT + REST_BITS
+# More than an hour: no request takes that long.
+SLOWEST_US: Final = (1 << 63 - LATENCY_SHIFT) - 1
 
-NUMBERS: Final = ("key", "kind", "time", "enqueued", "sent", "latency", "request", "sender", "seq")
-COLUMNS: Final = (*NUMBERS, "id")
+NUMBERS: Final = ("key", "kind", "time", "enqueued", "sent", "request")
+# Only where a trace has them.
+NUMBERED: Final = ("sender", "seq")
+COLUMNS: Final = (*NUMBERS, *NUMBERED, "id")
 
 
 class Rows(NamedTuple):
-    """Events, by key. Times are microseconds since 1970. The id of row i is ``data[offsets[i]:offsets[i + 1]]``."""
+    """Events, by key. Times are microseconds since 1970.
+
+    The id of row i is ``data[offsets[i]:offsets[i + 1]]``; only receives need to have it.
+    """
 
     key: Ints
     kind: Ints
     time: Ints
     enqueued: Ints
     sent: Ints
-    latency: Ints
     request: Ints
     sender: Ints
     seq: Ints
@@ -48,6 +60,13 @@ def rows(batch: pa.RecordBatch) -> Rows:
     """The columns of a batch without a copy of them."""
     ids = batch.column("id")
     numbers = [batch.column(name).to_numpy(zero_copy_only=True) for name in NUMBERS]
+    if NUMBERED[0] in batch.schema.names:
+        numbers += [batch.column(name).to_numpy(zero_copy_only=True) for name in NUMBERED]
+    else:
+        nothing = np.zeros(len(batch), np.int64)
+        # As columns of Arrow's are, so that the loop is not compiled a second time.
+        nothing.flags.writeable = False
+        numbers += [nothing] * len(NUMBERED)
     _, places, text = ids.buffers()
     offsets = np.frombuffer(places, np.int32)[ids.offset : ids.offset + len(ids) + 1]
     data = np.frombuffer(text, np.uint8) if text is not None and text.size else np.zeros(1, np.uint8)

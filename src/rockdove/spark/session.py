@@ -42,6 +42,7 @@ LOCAL_SETTINGS: Final = {
     # All that is shuffled beside the events is small.
     "spark.sql.shuffle.partitions": "4",
 }
+_INTERPRETED: Final = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 class SparkFailed(RockdoveError):
@@ -67,7 +68,12 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     builder = SparkSession.builder.appName("rockdove")
     if master is not None:
         builder = builder.master(master)
-    chosen = {**SETTINGS, **(LOCAL_SETTINGS if local else {}), **_java_options(settings or {}), **(settings or {})}
+    chosen = {
+        **SETTINGS,
+        **(LOCAL_SETTINGS if local else {}),
+        **_java_options(local, settings or {}),
+        **(settings or {}),
+    }
     for key, value in chosen.items():
         builder = builder.config(key, value)
     with tempfile.TemporaryDirectory(prefix="rockdove-") as folder:
@@ -83,6 +89,22 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
             yield spark
         finally:
             spark.stop()
+
+
+@contextmanager
+def interpreted(spark: "SparkSession") -> Iterator[None]:
+    """For jobs on few rows: to compile what they do would take longer than to do it."""
+    before = {name: spark.conf.get(name, None) for name in _INTERPRETED}
+    for name, value in _INTERPRETED.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)
 
 
 @contextmanager
@@ -121,11 +143,14 @@ def package(folder: Path) -> Path:
     return target
 
 
-def _java_options(settings: Mapping[str, str]) -> dict[str, str]:
+def _java_options(local: bool, settings: Mapping[str, str]) -> dict[str, str]:
     """Spark's log is for defects only; ours says the rest."""
     name = "spark.driver.extraJavaOptions"
-    own = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
-    return {name: own} if name not in settings else {}
+    own = [f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"]
+    if local:
+        # Nobody waits for an answer while it collects, and it leaves more of few cores to the work than G1.
+        own.append("-XX:+UseParallelGC")
+    return {name: " ".join(own)} if name not in settings else {}
 
 
 def _first(error: BaseException) -> str:

@@ -246,7 +246,10 @@ def test_the_plan_has_one_shuffle_and_reads_only_what_it_needs(spark: "SparkSess
     events = trace.read(spark, [str(write(tmp_path / "trace", order("123")))])
     survey = trace.survey(events, 2)
     assert survey is not None
-    table = measure(trace.by_queue(events, trace.places(spark, survey), 1), cut(survey.first, survey.last))
+    table = measure(
+        trace.by_queue(events, trace.places(spark, survey), survey.parts, survey.numbered),
+        cut(survey.first, survey.last),
+    )
     plan = table._jdf.queryExecution().executedPlan().toString()
     assert plan.count("Exchange") - plan.count("BroadcastExchange") == 1
     assert plan.count("MapInArrow") == 1
@@ -255,9 +258,9 @@ def test_the_plan_has_one_shuffle_and_reads_only_what_it_needs(spark: "SparkSess
 
 
 @settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
-@given(found=st.lists(random_events(), min_size=1, max_size=2))
+@given(found=st.lists(random_events(), min_size=4, max_size=8))
 def test_figures_are_those_of_a_plain_computation(
     spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory, found: list[list[Event]]
 ) -> None:

@@ -13,17 +13,28 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rockdove.spark import row as row_module
-from rockdove.spark.event import share_out
+from rockdove.spark.event import numbers, share_out
 from rockdove.spark.measure import measurer
 from rockdove.spark.queue import WHOLE
-from rockdove.spark.row import BROKEN, BY_CLIENT, HASH_BITS, MISSING, NUMBERS, SUCCESS
+from rockdove.spark.row import (
+    BROKEN,
+    BY_CLIENT,
+    HASH_BITS,
+    LATENCY_SHIFT,
+    MISSING,
+    NUMBERED,
+    NUMBERS,
+    REST_BITS,
+    REST_SHIFT,
+    SUCCESS,
+)
 from rockdove.spark.window import cut
 from rockdove.trace.schema import OPS
 from tests.support import plain_analysis
 from tests.support.made_trace import Event, event, received, sent
 from tests.support.random_trace import events, same
 
-SCHEMA = pa.schema([*((name, pa.int64()) for name in NUMBERS), ("id", pa.string())])
+SCHEMA = pa.schema([*((name, pa.int64()) for name in (*NUMBERS, *NUMBERED)), ("id", pa.string())])
 
 
 def micros(moment: Any) -> int:
@@ -34,21 +45,22 @@ def row(event: Event, numbers: dict[str, int], hash_bits: int) -> dict[str, Any]
     """What the SQL of `rockdove.spark.event` makes of an event; few bits let different ids meet."""
     name = event["message_id"]
     hashed = 0 if name is None else hash(name) % (1 << hash_bits) | 1
+    rest = (hash(name) >> HASH_BITS) % (1 << REST_BITS)
+    latency = -1 if event["latency_us"] is None else event["latency_us"]
     ask = (event["node"], event["receiver"], event["latency_us"], plain_analysis.time(event))
     kind = OPS.index(event["op"])
     kind += BY_CLIENT * (event["side"] == "client") + BROKEN * (event["checksum_ok"] is False)
     kind += SUCCESS * (200 <= (event["status"] or 0) < 300)
     return {
         "key": numbers[event["queue"]] << HASH_BITS | hashed,
-        "kind": kind,
+        "kind": latency << LATENCY_SHIFT | rest << REST_SHIFT | kind,
         "time": micros(plain_analysis.time(event)),
         "enqueued": micros(event["enqueued_at"]),
         "sent": micros(event["sent_at"] or event["enqueued_at"]),
-        "latency": MISSING if event["latency_us"] is None else event["latency_us"],
         "request": hash(ask) if event["op"] == "receive" else 0,
         "sender": 0 if event["sender"] is None else hash(event["sender"]) | 1,
         "seq": event["seq"] or 0,
-        "id": name or "",
+        "id": name or "" if event["op"] == "receive" else "",
     }
 
 
@@ -191,3 +203,6 @@ def test_queues_are_shared_out_so_that_no_task_has_a_large_one_and_much_else() -
     parts = share_out([50, 10, 10, 10, 10, 10], 2)
     assert sorted(parts.count(part) for part in (0, 1)) == [1, 5]
     assert share_out([1, 1], 2) in ([0, 1], [1, 0])
+    found = numbers([50, 10, 10, 10, 10, 10], 2)
+    assert [number % 2 for number in found] == parts
+    assert len(set(found)) == 6
