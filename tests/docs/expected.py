@@ -9,6 +9,9 @@ _DIFFERS = (
     (re.compile(r"(?<![\w+/.-])(?!/)[\w+/]{56}(?![\w+/-])"), "(handle)"),
     (re.compile(r"\bin \d\.\d s\b"), "in (time)"),
 )
+# A gap that is the first or the last line may be nothing at all: a bar of progress is not always shown.
+_GAP = re.compile(r"(\A\.\.\.\n|\n\.\.\.\Z|\.\.\.)")
+_GAPS = {"...\n": r"(?:.*?\n)?", "\n...": r"(?:\n.*)?", "...": ".*?"}
 
 
 def plain(text: str) -> str:
@@ -18,8 +21,8 @@ def plain(text: str) -> str:
 
 
 def pattern(shown: str) -> re.Pattern[str]:
-    parts = [re.escape(part) for part in plain(shown).split("...")]
-    return re.compile(".*?".join(parts), re.DOTALL)
+    parts = [_GAPS.get(part) or re.escape(part) for part in _GAP.split(plain(shown))]
+    return re.compile("".join(parts), re.DOTALL)
 
 
 def is_as_shown(printed: str, shown: str) -> bool:
