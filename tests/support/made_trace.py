@@ -38,5 +38,15 @@ def received(message: str, seconds: float, since: float | None = None, **more: A
 
 def write(folder: Path, events: Iterable[Event], name: str = "part") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist(list(events), schema=schema()), folder / f"{name}.parquet")
+    # Others may leave out what a recorder never does.
+    columns = pa.schema([field.with_nullable(True) for field in schema()])
+    pq.write_table(pa.Table.from_pylist(list(events), schema=columns), folder / f"{name}.parquet")
     return folder
+
+
+def odd() -> list[Event]:
+    """Rows that are no events."""
+    far = 9_000_000_000_000_000_000
+    without: list[Event] = [{"queue": None}, {"op": "shout"}, {"op": None}]
+    wrong: list[Event] = [{name: time} for name in ("event_time", "dequeued_at") for time in (far, -far)]
+    return [sent("a", 0) | changed for changed in without + wrong]

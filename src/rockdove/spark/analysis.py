@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from rockdove.core.errors import RockdoveError
 from rockdove.spark import event
 from rockdove.spark.figure import figures
-from rockdove.spark.file import NoTrace, Problem, look, unread
+from rockdove.spark.file import Problem, look, nothing, unread
 from rockdove.spark.measure import EVERY, SCHEMA, measurer
 from rockdove.spark.queue import MOMENTS, WHOLE
 from rockdove.spark.session import interpreted
@@ -66,7 +66,8 @@ def analyse(
     events = event.read(spark, files.paths)
     found = event.survey(events, spark.sparkContext.defaultParallelism * _TASKS_A_CORE)
     if found is None:
-        raise NoTrace(f"no event could be read in {', '.join(traces)}")
+        problems = [*files.problems, *unread(spark, files, events.schema)]
+        raise nothing(len(files.paths) + len(files.problems), traces, problems)
     try:
         windows = cut(found.first, found.last, window_s)
     except ValueError as error:

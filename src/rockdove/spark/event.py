@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from rockdove.spark.known import is_known
 from rockdove.spark.row import (
     BROKEN,
     BY_CLIENT,
@@ -55,7 +56,7 @@ def read(spark: "SparkSession", paths: Sequence[str]) -> "DataFrame":
     from pyspark.sql.pandas.types import from_arrow_schema
 
     events = spark.read.schema(from_arrow_schema(schema())).parquet(*paths)
-    return events.where(events["event_time"].isNotNull() & events["op"].isin(*OPS))
+    return events.where(is_known())
 
 
 def survey(events: "DataFrame", parts: int) -> Survey | None:

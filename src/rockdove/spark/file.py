@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from rockdove.core.errors import RockdoveError
+from rockdove.spark.known import NO_EVENT, TIMES, is_known
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,9 +56,13 @@ def look(spark: "SparkSession", traces: Sequence[str]) -> Files:
     problems = [Problem(plain(footer.path), footer.problem) for footer in footers if footer.problem]
     good = [footer for footer in footers if not footer.problem]
     if not good:
-        shown = "; ".join(f"{problem.path}: {problem.what}" for problem in problems[:3])
-        raise NoTrace(f"none of the {len(paths)} files in {', '.join(traces)} has an event ({shown})")
+        raise nothing(len(paths), traces, problems)
     return Files({footer.path: footer.events for footer in good}, problems)
+
+
+def nothing(files: int, traces: Sequence[str], problems: Sequence[Problem]) -> NoTrace:
+    shown = "; ".join(f"{problem.path}: {problem.what}" for problem in problems[:3])
+    return NoTrace(f"none of the {files} files in {', '.join(traces)} has an event ({shown})")
 
 
 def look_at(spark: "SparkSession", paths: Sequence[str]) -> list[Footer]:
@@ -71,17 +76,23 @@ def is_there(spark: "SparkSession", path: str) -> bool:
 
 
 def unread(spark: "SparkSession", files: Files, schema: Any) -> list[Problem]:
-    """Which files give fewer events than their footers promise: damaged inside, or removed meanwhile."""
+    """Which files give fewer events than their footers promise: damaged inside, removed meanwhile, or odd rows."""
     from pyspark.sql import functions as f
 
     rows = spark.read.schema(schema).parquet(*files.paths)
     # A figure of all columns is asked for, so that all are read.
     found = rows.groupBy(f.input_file_name().alias("path")).agg(
-        f.count("*").alias("events"), f.bit_xor(f.hash(*rows.columns))
+        f.count("*").alias("rows"), f.count_if(is_known()).alias("known"), f.bit_xor(f.hash(*rows.columns))
     )
-    counts = {plain(row["path"]): row["events"] for row in found.collect()}
-    missing = {path: events - counts.get(plain(path), 0) for path, events in files.events.items()}
-    return [Problem(plain(path), f"{number:,} events could not be read") for path, number in missing.items() if number]
+    counts = {plain(row["path"]): (row["rows"], row["known"]) for row in found.collect()}
+    problems = []
+    for path, promised in files.events.items():
+        read, known = counts.get(plain(path), (0, 0))
+        if read < promised:
+            problems.append(Problem(plain(path), f"{promised - read:,} events could not be read"))
+        if known < read:
+            problems.append(Problem(plain(path), f"{read - known:,} rows are {NO_EVENT}"))
+    return problems
 
 
 def plain(path: str) -> str:
@@ -131,11 +142,14 @@ def _footer(spark: "SparkSession", path: str) -> Footer:
     try:
         schema = reader.getFileMetaData().getSchema()
         lacking = [name for name, kind in _NEEDED.items() if not _has(schema, name, kind)]
+        fine = [name for name in TIMES if schema.containsField(name) and "NANOS" in schema.getType(name).toString()]
         events = int(reader.getRecordCount())
     finally:
         reader.close()
     if lacking:
         return Footer(path, 0, f"not a trace: no column {', '.join(lacking)} of the type that traces have")
+    if fine:
+        return Footer(path, 0, f"nanoseconds in {', '.join(fine)}, where traces have microseconds")
     return Footer(path, events, None if events else "no event in it")
 
 

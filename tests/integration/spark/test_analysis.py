@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rockdove.spark.analysis import Analysis, BadWindow, analyse
 from rockdove.spark.file import NoTrace
 from tests.support import plain_analysis
-from tests.support.made_trace import Event, event, received, sent, write
+from tests.support.made_trace import Event, event, odd, received, sent, write
 from tests.support.random_trace import events as random_events
 
 if TYPE_CHECKING:
@@ -228,6 +228,28 @@ def test_a_file_that_is_damaged_inside_is_named(spark: "SparkSession", tmp_path:
         ("damaged.parquet", "1,000 events could not be read")
     ]
     assert found.summary["overall"]["sent"] == 1
+
+
+def test_rows_that_are_no_events_are_counted_and_named(spark: "SparkSession", tmp_path: Path) -> None:
+    folder = write(tmp_path / "trace", [sent("a", 0), sent("b", 1), *odd()])
+    found = analyse(spark, [str(folder)], str(tmp_path / "out"))
+    [problem] = found.problems
+    assert problem.what.startswith(f"{len(odd())} rows are no events: ")
+    assert (found.summary["overall"]["sent"], list(found.summary["queues"])) == (2, ["jobs"])
+
+
+def test_who_has_no_event_at_all_is_told_why(spark: "SparkSession", tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    folder = write(tmp_path / "trace", odd())
+    events = pq.read_table(write(tmp_path / "other", [sent("a", 0)]) / "part.parquet")
+    place = events.schema.get_field_index("event_time")
+    fine = events["event_time"].cast(pa.timestamp("ns", "UTC"))
+    pq.write_table(events.set_column(place, "event_time", fine), folder / "fine.parquet")
+    with pytest.raises(NoTrace) as failure:
+        analyse(spark, [str(folder)], str(tmp_path / "out"))
+    assert "fine.parquet: nanoseconds in event_time" in str(failure.value)
+    assert f"part.parquet: {len(odd())} rows are no events" in str(failure.value)
 
 
 @pytest.mark.parametrize("made", [False, True], ids=["no folder", "no file"])

@@ -19,7 +19,7 @@ from rockdove.spark.watch.folder import METRICS, OPEN
 from rockdove.spark.watch.job import FILES_SETTING
 from tests.integration.spark import watched
 from tests.integration.spark.watched import POINTS, watch
-from tests.support.made_trace import Event, event, received, sent, write
+from tests.support.made_trace import Event, event, odd, received, sent, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -127,6 +127,8 @@ def test_late_events_and_bad_files_are_counted_and_state_stays_small(stream: "Sp
     parts[6].append(received("m0-0", 121, 0))
     # Sixty seconds behind: its window was closed before.
     parts[5].append(sent("late", 40))
+    events = sum(map(len, parts))
+    parts[4] += odd()
     stream.conf.set(FILES_SETTING, "2")
     trace = files(tmp_path / "trace", *parts)
     (trace / "torn.parquet").write_bytes(b"PAR1")
@@ -138,10 +140,12 @@ def test_late_events_and_bad_files_are_counted_and_state_stays_small(stream: "Sp
     removed = trace / "removed.parquet"
     done = watch(stream, trace, tmp_path / "out", remember_s=60, tell=lambda done: removed.unlink(missing_ok=True))
     end = done[-1].progress
-    assert (end.files, end.corrupt, end.removed, end.late, end.events) == (9, 1, 1, 1, sum(map(len, parts)))
+    assert (end.files, end.corrupt, end.removed, end.late, end.events) == (9, 1, 1, 1, events)
+    assert end.unread == len(odd())
     assert {(Path(problem.path).name, problem.what.split(":")[0]) for problem in end.problems} == {
         ("torn.parquet", "cannot be read"),
         ("removed.parquet", "removed before it was read"),
+        ("trace", f"{len(odd())} rows are no events"),
     }
     rows = table(tmp_path / "out")
     assert [row["late"] for row in rows if row["late"]] == [1]

@@ -8,6 +8,7 @@ import msgspec
 
 from rockdove.core.errors import RockdoveError
 from rockdove.spark.file import is_there, look_at, plain
+from rockdove.spark.known import NO_EVENT
 from rockdove.spark.watch.decide import decide, first_receives
 from rockdove.spark.watch.event import KEPT, LATE, admitted, is_late
 from rockdove.spark.watch.figure import figures
@@ -78,6 +79,7 @@ class Batches:
         removed = {footer.path for footer in bad if not is_there(self._spark, footer.path)}
         row = batch.agg(
             f.count("*").alias("rows"),
+            f.count_if("known").alias("known"),
             f.max(f.when(f.col("known"), f.col("seen"))).alias("newest"),
             f.count_if(f.col("known") & is_late(before.closed_us, before.window_us)).alias("late"),
         ).collect()[0]
@@ -93,6 +95,8 @@ class Batches:
             problems.append(
                 Problem(self._folder.progress.trace, f"{promised - row['rows']:,} events could not be read")
             )
+        if row["rows"] > row["known"]:
+            problems.append(Problem(self._folder.progress.trace, f"{row['rows'] - row['known']:,} rows are {NO_EVENT}"))
         return msgspec.structs.replace(
             before,
             batch=number,
@@ -101,9 +105,9 @@ class Batches:
             files=before.files + len(paths),
             corrupt=before.corrupt + len(bad) - len(removed),
             removed=before.removed + len(removed),
-            events=before.events + row["rows"],
+            events=before.events + row["known"],
             late=before.late + row["late"],
-            unread=before.unread + max(promised - row["rows"], 0),
+            unread=before.unread + max(promised - row["known"], 0),
             problems=before.name(problems),
         )
 

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Final
 
-from rockdove.trace.schema import CLIENT, OPS, schema
+from rockdove.spark.known import is_known
+from rockdove.trace.schema import CLIENT, schema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -46,7 +47,9 @@ def _columns(window_us: int) -> "list[Column]":
     from pyspark.sql import functions as f
 
     received = f.col("op") == "receive"
-    time = f.unix_micros(f.when(received, f.coalesce("dequeued_at", "event_time")).otherwise(f.col("event_time")))
+    known = is_known()
+    time = f.when(received, f.coalesce("dequeued_at", "event_time")).otherwise(f.col("event_time"))
+    time = f.when(known, f.unix_micros(time))
     columns = {
         # Null would not be equal to itself; there is no account without a name.
         "account": f.coalesce("account", f.lit("")),
@@ -63,7 +66,7 @@ def _columns(window_us: int) -> "list[Column]":
         "start": time - f.pmod(time, f.lit(window_us)),
         # An event cannot be younger than its file: a clock that is ahead must not close everybody's windows.
         "seen": f.least(time, f.unix_micros("_metadata.file_modification_time")),
-        "known": f.col("event_time").isNotNull() & f.col("queue").isNotNull() & f.col("op").isin(*OPS),
+        "known": known,
     }
     return [column.alias(name) for name, column in columns.items()]
 
