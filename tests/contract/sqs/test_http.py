@@ -166,7 +166,9 @@ def test_pipelined_requests_of_every_kind(wire: Wire, url: str, send: bytes) -> 
         + json_request("Nothing", {})
         + f"GET {path}?Action=ReceiveMessage HTTP/1.1\r\nHost: a\r\n\r\n".encode()
         + b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx"
-        + json_request("ListQueues", {"QueueNamePrefix": url.rpartition("/")[2]}).replace(b"queue.localhost", b"other.test")
+        + json_request("ListQueues", {"QueueNamePrefix": url.rpartition("/")[2]}).replace(
+            b"queue.localhost", b"other.test"
+        )
         + json_request("GetQueueUrl", {"QueueName": url.rpartition("/")[2]})
     )
     replies = [wire.read() for _ in range(7)]

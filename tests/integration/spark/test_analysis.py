@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from rockdove.spark.analysis import Analysis, BadWindow, analyse
@@ -280,9 +280,13 @@ def test_the_plan_has_one_shuffle_and_reads_only_what_it_needs(spark: "SparkSess
 
 
 @settings(
-    max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=3,
+    deadline=None,
+    # To shrink what was found takes Spark minutes; tests/unit/spark/test_measure.py finds small examples.
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(found=st.lists(random_events(), min_size=4, max_size=8))
+@given(found=st.lists(random_events(), min_size=2, max_size=4))
 def test_figures_are_those_of_a_plain_computation(
     spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory, found: list[list[Event]]
 ) -> None:
@@ -303,6 +307,8 @@ def test_figures_are_those_of_a_plain_computation(
 
 def assert_close(found: dict[str, Any], expected: dict[str, Any]) -> None:
     """Percentiles of all queues together are those of buckets, 0.003 % wide."""
+    # A count that the summary leaves out; tests/unit/spark/test_measure.py compares it.
+    expected = {name: value for name, value in expected.items() if name != "purged"}
     assert set(found) == set(expected)
     for name, value in expected.items():
         if isinstance(value, dict):
