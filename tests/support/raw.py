@@ -105,7 +105,7 @@ def json_request(target: str, content: Any, *headers: str) -> bytes:
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
     lines = [
         "POST / HTTP/1.1",
-        "Host: queue.localhost",
+        "Host: queue.test",
         f"X-Amz-Target: {target if '.' in target else f'AmazonSQS.{target}'}",
         "Content-Type: application/x-amz-json-1.0",
         f"Content-Length: {len(body)}",

@@ -49,6 +49,8 @@ class Server:
 
     def _launch(self) -> Process:
         command = [*COMMAND, "serve", "--port", str(self.port), "--store", self.store, "--data", str(self.data)]
+        # The name of tests.support.raw.
+        command += ["--allow-host", "queue.test"]
         process = Process([*command, *self._arguments], self.folder, f"serve-{next(self._runs)}")
         try:
             process.wait_for(lambda: _READY.search(process.out.read_text()) is not None, "ready line", _START_TIMEOUT_S)

@@ -166,9 +166,7 @@ def test_pipelined_requests_of_every_kind(wire: Wire, url: str, send: bytes) -> 
         + json_request("Nothing", {})
         + f"GET {path}?Action=ReceiveMessage HTTP/1.1\r\nHost: a\r\n\r\n".encode()
         + b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx"
-        + json_request("ListQueues", {"QueueNamePrefix": url.rpartition("/")[2]}).replace(
-            b"queue.localhost", b"other.test"
-        )
+        + json_request("ListQueues", {"QueueNamePrefix": url.rpartition("/")[2]}).replace(b"queue.test", b"other.test")
         + json_request("GetQueueUrl", {"QueueName": url.rpartition("/")[2]})
     )
     replies = [wire.read() for _ in range(7)]
@@ -176,7 +174,7 @@ def test_pipelined_requests_of_every_kind(wire: Wire, url: str, send: bytes) -> 
     assert b"<Body>x</Body>" in replies[3].body
     # Each answer follows the Host of its own request.
     assert replies[5].json["QueueUrls"][0].startswith("http://other.test/")
-    assert replies[6].json["QueueUrl"].startswith("http://queue.localhost/")
+    assert replies[6].json["QueueUrl"].startswith("http://queue.test/")
 
 
 def test_a_pipelined_request_waits_for_the_long_poll_before_it(wire: Wire, web: Web, url: str, send: bytes) -> None:
