@@ -39,7 +39,7 @@ def simulate(
     """Repeat the experiments of the performance model: delivery time, waiting messages, utilisation.
 
     Needs rockdove[spark] and Java 17. With --out, DIR gets two Parquet tables, runs/ and rows/, and a
-    picture of each figure. The net of the paper, --engine petri, takes a hundred times as long.
+    picture of each figure. The net of the paper, --engine petri, takes far longer.
 
     \b
     Examples:
