@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 from rockdove.cli.failure import Code, Failure, ReaderGone
 from rockdove.cli.figure import amount
@@ -15,6 +16,8 @@ from rockdove.client import AsyncClient, UnexpectedAnswer, Unreachable
 from rockdove.core.errors import Fault
 from rockdove.core.limits import MAX_RECEIVE, MAX_WAIT_S
 from rockdove.wire.shape import Message
+
+T = TypeVar("T")
 
 # Seconds between two looks for a service that has gone.
 _AGAIN_S = 0.5
@@ -85,35 +88,41 @@ class Follower:
     async def _receive(self, client: AsyncClient) -> list[Message]:
         """Messages, or nothing if none came, or if it is time to end."""
         limit = self._pace if self._left is None else min(self._left, self._pace)
-        call = asyncio.ensure_future(self._patiently(client, limit))
+        call = asyncio.ensure_future(
+            self._patiently(
+                client,
+                lambda: client.receive(self._queue, limit=limit, wait_s=self._wait_s, visibility_s=self._visibility_s),
+            )
+        )
         stop = asyncio.ensure_future(self._stopped.wait())
         try:
             await asyncio.wait((call, stop), return_when=asyncio.FIRST_COMPLETED)
-            return call.result() if call.done() else []
+            return (call.result() if call.done() else None) or []
         finally:
             for task in (call, stop):
                 task.cancel()
             await asyncio.gather(call, stop, return_exceptions=True)
 
-    async def _patiently(self, client: AsyncClient, limit: int) -> list[Message]:
-        """Receive, however long the service is away."""
+    async def _patiently(self, client: AsyncClient, ask: Callable[[], Awaitable[T]]) -> T | None:
+        """The answer, however long the service is away; None if it is time to end and there is no answer."""
         told = False
         while True:
             try:
-                messages = await client.receive(
-                    self._queue, limit=limit, wait_s=self._wait_s, visibility_s=self._visibility_s
-                )
+                answer = await ask()
             except (Unreachable, UnexpectedAnswer, Fault) as error:
                 if isinstance(error, Fault) and error.status < 500:
                     raise
+                if self._stopped.is_set():
+                    return None
                 if not told:
                     note(f"rockdove: {client.endpoint} does not answer; waiting for it to come back")
                     told = True
-                await asyncio.sleep(_AGAIN_S)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopped.wait(), _AGAIN_S)
                 continue
             if told:
                 note(f"rockdove: {client.endpoint} is back")
-            return messages
+            return answer
 
     async def _print(self, messages: Sequence[Message]) -> int:
         """How many were printed and, in a pipe, read."""
@@ -147,15 +156,8 @@ class Follower:
             with contextlib.suppress(Unreachable, UnexpectedAnswer, Fault):
                 await client.change_visibility_batch(self._queue, {message.receipt_handle: 0 for message in others})
         handles = [message.receipt_handle for message in printed]
-        while self._deletes and handles:
-            try:
-                # Failures per message are those of messages that are gone, or that somebody else has by now.
-                await client.delete_batch(self._queue, handles)
-            except (Unreachable, UnexpectedAnswer):
-                if self._stopped.is_set():
-                    note(f"rockdove: {amount(len(handles), 'message')} could not be deleted and will come again")
-                    return
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._stopped.wait(), _AGAIN_S)
-            else:
-                return
+        if not self._deletes or not handles:
+            return
+        # Failures per message are those of messages that are gone, or that somebody else has by now.
+        if await self._patiently(client, lambda: client.delete_batch(self._queue, handles)) is None:
+            note(f"rockdove: {amount(len(handles), 'message')} could not be deleted and will come again")

@@ -173,3 +173,22 @@ def test_a_restart_of_the_service_is_survived(
             wait_until(lambda: process.exit_code is not None, "the end")
             assert process.exit_code == 3
     own.stop()
+
+
+def test_a_service_that_goes_before_the_delete_is_waited_for(server: ServerFactory) -> None:
+    own = server()
+    with Client(own.endpoint) as client:
+        client.create_queue("q")
+        client.send("q", "a")
+        with piped(own, "q") as child:
+            assert child.stdout is not None
+            assert child.stderr is not None
+            wait_until(lambda: states(client, "q")["a"] == "in-flight", "received")
+            own.kill()
+            # Only now it is read, and so it is to be deleted.
+            assert child.stdout.readline() == b"a\n"
+            assert b"waiting for it" in child.stderr.readline()
+            own.start()
+            assert child.stderr.readline().endswith(b"is back\n")
+            wait_until(lambda: states(client, "q") == {}, "deleted")
+    own.stop()

@@ -9,15 +9,15 @@ from rockdove.capacity.fit.histogram import Histogram
 RNG = np.random.default_rng(5)
 
 
-def test_exponential_times() -> None:
-    found = fit(Histogram.of(RNG.exponential(0.1, 2_000)))
+def test_exponential_times(rng: np.random.Generator) -> None:
+    found = fit(Histogram.of(rng.exponential(0.1, 2_000)))
     assert (found.family, found.phases) == ("exponential", None)
     assert found.distances["exponential"] < 0.03 < found.distances["erlang"]
 
 
 @pytest.mark.parametrize("phases", [2, 3, 9, 40])
-def test_erlang_times(phases: int) -> None:
-    found = fit(Histogram.of(RNG.gamma(phases, 0.1 / phases, 5_000)))
+def test_erlang_times(phases: int, rng: np.random.Generator) -> None:
+    found = fit(Histogram.of(rng.gamma(phases, 0.1 / phases, 5_000)))
     assert found.family == "erlang"
     assert found.phases == pytest.approx(phases, rel=0.1)
 
@@ -35,10 +35,10 @@ def test_other_times(times: np.ndarray) -> None:
     assert fit(Histogram.of(times)).family == "general"
 
 
-def test_a_network_that_adds_a_little_changes_nothing() -> None:
-    assert fit(Histogram.of(0.003 + RNG.exponential(0.1, 100_000))).family == "exponential"
+def test_a_network_that_adds_a_little_changes_nothing(rng: np.random.Generator) -> None:
+    assert fit(Histogram.of(0.003 + rng.exponential(0.1, 100_000))).family == "exponential"
 
 
-def test_few_times_are_given_the_benefit_of_the_doubt() -> None:
-    families = [fit(Histogram.of(RNG.exponential(0.1, 40))).family for _ in range(50)]
+def test_few_times_are_given_the_benefit_of_the_doubt(rng: np.random.Generator) -> None:
+    families = [fit(Histogram.of(rng.exponential(0.1, 40))).family for _ in range(50)]
     assert families.count("general") <= 2
