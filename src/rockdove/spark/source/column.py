@@ -20,6 +20,14 @@ TYPES: Final[Mapping[str, str]] = {
     "attributes": f"MAP<STRING, {ATTRIBUTE}>",
     "physical": "INT",
 }
+# By which of SQS's own attributes columns are filled.
+SYSTEM: Final[Mapping[str, str]] = {
+    "sent_at": "SentTimestamp",
+    "receive_count": "ApproximateReceiveCount",
+    "group_id": "MessageGroupId",
+    "deduplication_id": "MessageDeduplicationId",
+    "sequence_number": "SequenceNumber",
+}
 # Beside them, where bodies are parsed: what came out, and the bodies that could not be.
 VALUE: Final = "value"
 UNPARSED: Final = "unparsed"
@@ -63,17 +71,18 @@ def column(name: str, messages: Sequence[Incoming]) -> pa.Array:
     return pa.array(map(_GIVE[name], messages), SCHEMA.field(name).type, size=len(messages))
 
 
-def _system(name: str) -> Callable[[Incoming], str | None]:
+def _system(column: str) -> Callable[[Incoming], str | None]:
+    name = SYSTEM[column]
     return lambda message: message.attributes.get(name)
 
 
 def _sent_us(message: Incoming) -> int | None:
-    sent_ms = message.attributes.get("SentTimestamp")
+    sent_ms = message.attributes.get(SYSTEM["sent_at"])
     return None if sent_ms is None else int(sent_ms) * 1000
 
 
 def _receives(message: Incoming) -> int | None:
-    receives = message.attributes.get("ApproximateReceiveCount")
+    receives = message.attributes.get(SYSTEM["receive_count"])
     return None if receives is None else int(receives)
 
 
@@ -92,9 +101,9 @@ _GIVE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "body": lambda message: message.body,
     "sent_at": _sent_us,
     "receive_count": _receives,
-    "group_id": _system("MessageGroupId"),
-    "deduplication_id": _system("MessageDeduplicationId"),
-    "sequence_number": _system("SequenceNumber"),
+    "group_id": _system("group_id"),
+    "deduplication_id": _system("deduplication_id"),
+    "sequence_number": _system("sequence_number"),
     "attributes": _attributes,
     # Only Rockdove says.
     "physical": lambda message: getattr(message, "physical_queue", None),

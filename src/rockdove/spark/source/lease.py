@@ -116,6 +116,7 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
                         partition.shard,
                         sequence,
                         limit=partition.size,
+                        system_attributes=self._table.system_attributes,
                         message_attributes=self._table.message_attributes,
                     )
                 # An empty lease stays empty: a replay stops here, too.

@@ -10,7 +10,7 @@ from msgspec import Struct
 from rockdove.spark.service.option import BadOption, Options
 from rockdove.spark.source import avro
 from rockdove.spark.source.body import FORMATS, Parser, python_type
-from rockdove.spark.source.column import SCHEMA, TYPES, UNPARSED, VALUE, Incoming, column
+from rockdove.spark.source.column import SCHEMA, SYSTEM, TYPES, UNPARSED, VALUE, Incoming, column
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -58,6 +58,11 @@ class Table(Struct, frozen=True):
     def message_attributes(self) -> tuple[str, ...]:
         """Which of the senders' attributes to ask a service for."""
         return ("All",) if "attributes" in self.schema.names else ()
+
+    @property
+    def system_attributes(self) -> tuple[str, ...]:
+        """Which of SQS's own."""
+        return tuple(SYSTEM[name] for name in self.schema.names if name in SYSTEM)
 
     def of_messages(self, messages: Sequence[Incoming]) -> pa.RecordBatch:
         names = [name for name in self.schema.names if name in TYPES]

@@ -59,7 +59,7 @@ def test_a_message_has_all_columns() -> None:
 def test_only_wanted_columns_are_made_and_asked_for() -> None:
     some = table(Options({}), struct(receive_count=IntegerType(), body=StringType()))
     assert some.of_messages([MESSAGE]).to_pylist() == [{"receive_count": 2, "body": '{"a": 1}'}]
-    assert some.message_attributes == ()
+    assert (some.message_attributes, some.system_attributes) == ((), ("ApproximateReceiveCount",))
 
 
 def test_parsed_bodies_are_columns_too() -> None:
