@@ -264,6 +264,9 @@ class Queue:
     def peek(self, limit: int = 1_000) -> list[Entry]:
         return cast(list[Entry], self.bench.do(self.physical().peek, limit))
 
+    def scan(self, after: int = 0, limit: int = 1_000, room_bytes: int = 1_000_000) -> list[Entry]:
+        return cast(list[Entry], self.bench.do(self.physical().scan, after, limit, room_bytes))
+
     def expire(self, retention_s: float) -> int:
         """How many it removed."""
         return len(cast(list[int], self.bench.do(self.physical().expire, self.bench.now_us - us(retention_s))))

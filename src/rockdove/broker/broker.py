@@ -339,6 +339,19 @@ class Broker:
         found.sort(key=lambda each: (each[1].entry.visible_us, each[1].entry.id))
         return found[:limit]
 
+    async def scan(self, queue: Queue, after: int, limit: int) -> list[tuple[int, Delivery]]:
+        """A page of all messages, those of one physical queue after those of another, each in the order of sending.
+
+        Goes on after the entry with this id. No call changes an id, so that what is there throughout is met once.
+        """
+        for index, physical in sorted(enumerate(queue.physical), key=lambda each: each[1].record.number):
+            if physical.record.number < ids.physical_of(after):
+                continue
+            entries = await ask(partial(physical.scan, after, limit, limits.MAX_LEASE_BYTES))
+            if entries:
+                return [(index, Delivery(physical, entry, 0)) for entry in entries]
+        return []
+
 
 def parts_of(queue: Queue, drafts: Sequence[Draft]) -> list[tuple[Physical, list[int]]]:
     """Which physical queue gets which of the drafts."""

@@ -128,6 +128,7 @@ class AsyncClient:
     send_batch = _awaiting(message.send_batch)
     receive = _awaiting(message.receive)
     peek = _awaiting(message.peek)
+    peek_page = _awaiting(message.peek_page)
     delete = _awaiting(message.delete)
     delete_batch = _awaiting(message.delete_batch)
     change_visibility = _awaiting(message.change_visibility)

@@ -7,7 +7,7 @@ from typing import TypeVar
 from rockdove.client.outgoing import Attributes, Outgoing, cut, wire_attributes, wire_trace_header
 from rockdove.client.step import Names, Steps, ask, tell
 from rockdove.core.errors import BatchRequestTooLong
-from rockdove.core.limits import MAX_BATCH_ENTRIES, MAX_RECEIVE
+from rockdove.core.limits import MAX_BATCH_ENTRIES, MAX_PEEK_PAGE, MAX_RECEIVE
 from rockdove.wire import extension, shape
 
 T = TypeVar("T")
@@ -136,6 +136,32 @@ def peek(
     )
     answer = yield from ask(request, extension.PeekResult)
     return answer.messages
+
+
+def peek_page(
+    names: Names,
+    queue: str,
+    *,
+    limit: int = MAX_PEEK_PAGE,
+    token: str | None = None,
+    system_attributes: Sequence[str] = ALL,
+    message_attributes: Sequence[str] = ALL,
+) -> Steps[extension.PeekResult]:
+    """One page of a look at all messages, in any state: up to ``limit`` of them (1,000 at most) and 8 MiB.
+
+    The next page is asked for by the ``next_token`` of this one; the last one has none. A message that is there from
+    the first page to the last is on one of them, and on one only.
+    """
+    url = yield from names.url(queue)
+    request = extension.Peek(
+        queue_url=url,
+        max_number_of_messages=limit,
+        message_system_attribute_names=list(system_attributes) or None,
+        message_attribute_names=list(message_attributes) or None,
+        order="sent",
+        next_token=token,
+    )
+    return (yield from ask(request, extension.PeekResult))
 
 
 def delete(names: Names, queue: str, receipt_handle: str) -> Steps[None]:

@@ -115,6 +115,7 @@ class Client:
     send_batch = _blocking(message.send_batch)
     receive = _blocking(message.receive)
     peek = _blocking(message.peek)
+    peek_page = _blocking(message.peek_page)
     delete = _blocking(message.delete)
     delete_batch = _blocking(message.delete_batch)
     change_visibility = _blocking(message.change_visibility)

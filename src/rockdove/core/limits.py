@@ -18,6 +18,8 @@ MAX_RETENTION_S = 1_209_600
 MAX_RECEIVE = 10
 # Of our own operations Rockdove.Receive and Rockdove.Peek.
 MAX_RECEIVE_EXTENDED = 100
+# Of Rockdove.Peek in the order of sending: messages of a page, whose sizes together are those of a lease at most.
+MAX_PEEK_PAGE = 1_000
 
 # Of our own operations on leases: messages of one, and their sizes together (but one message always fits).
 MAX_LEASE = 10_000

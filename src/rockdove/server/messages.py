@@ -19,6 +19,9 @@ from rockdove.server.tracer import Tracer
 from rockdove.store.base import Appended, Draft
 from rockdove.wire import extension, shape
 
+# Of tokens between pages, which are ids of entries.
+_LAST_ID = 2**63 - 1
+_TOKEN_LENGTH = len(str(_LAST_ID))
 Finish = Callable[[Fault | None], None]
 # An entry of a batch on messages that somebody holds.
 Held: TypeAlias = shape.DeleteMessageBatchRequestEntry | shape.ChangeMessageVisibilityBatchRequestEntry
@@ -154,12 +157,15 @@ class Messages:
 
     async def peek(self, call: Call, request: extension.Peek) -> extension.PeekResult:
         queue = self._queue(request.queue_url, call.account)
-        limit = within("MaxNumberOfMessages", request.max_number_of_messages, 10, 1, limits.MAX_RECEIVE_EXTENDED)
+        after = _after(request.order, request.next_token)
+        most = limits.MAX_RECEIVE_EXTENDED if after is None else limits.MAX_PEEK_PAGE
+        limit = within("MaxNumberOfMessages", request.max_number_of_messages, 10, 1, most)
         selection = select(request.message_system_attribute_names, None, request.message_attribute_names)
-        found = await self._broker.peek(queue, limit)
+        found = await (self._broker.peek(queue, limit) if after is None else self._broker.scan(queue, after, limit))
         now = self._clock.now_us()
         return extension.PeekResult(
-            messages=[peeked(queue, index, delivery, selection, now) for index, delivery in found]
+            messages=[peeked(queue, index, delivery, selection, now) for index, delivery in found],
+            next_token=None if after is None or not found else str(found[-1][1].entry.id),
         )
 
     # Delete, change visibility.
@@ -255,6 +261,19 @@ def within(name: str, value: int | None, default: int, low: int, high: int) -> i
             f"Reason: Must be {f'>= {low} and <=' if low == 0 else f'between {low} and'} {high}, if provided."
         )
     return value
+
+
+def _after(order: str | None, token: str | None) -> int | None:
+    """After which entry a look at all messages goes on; None: it is one at those that are next."""
+    if order not in (None, "visible", "sent"):
+        raise InvalidParameterValue(f"Value {order} for parameter Order is invalid. Reason: Must be visible or sent.")
+    if token is None:
+        return 0 if order == "sent" else None
+    if order != "sent":
+        raise InvalidParameterValue("NextToken needs Order to be sent: what is visible next has no pages.")
+    if not (token.isascii() and token.isdecimal() and len(token) <= _TOKEN_LENGTH):
+        raise InvalidParameterValue("Invalid or expired next token.")
+    return min(int(token), _LAST_ID)
 
 
 def _attempt(queue: Queue, attempt: str | None) -> str | None:

@@ -167,6 +167,12 @@ class Physical(Protocol):
     def peek(self, limit: int, done: Done[list[Entry]]) -> None:
         """Look at the first entries in the order in which they become visible, changing nothing."""
 
+    def scan(self, after: int, limit: int, room_bytes: int, done: Done[list[Entry]]) -> None:
+        """Look at the entries with the next ids after this one, changing nothing; none if there are no more.
+
+        No more of them once those before are so many bytes; at least one.
+        """
+
     def expire(self, sent_after_us: int, done: Done[list[int]]) -> None:
         """Remove messages sent before a time; their ids. Removes a bounded number: call again while there are any."""
 

@@ -70,6 +70,9 @@ class MemoryPhysical:
     def peek(self, limit: int, done: Done[list[Entry]]) -> None:
         tell_soon(done, self.pile.peek(limit) if self.pile else [])
 
+    def scan(self, after: int, limit: int, room_bytes: int, done: Done[list[Entry]]) -> None:
+        tell_soon(done, self.pile.scan(after, limit, room_bytes) if self.pile else [])
+
     def expire(self, sent_after_us: int, done: Done[list[int]]) -> None:
         tell_soon(done, self.pile.expire(sent_after_us) if self.pile else [])
 

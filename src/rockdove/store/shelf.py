@@ -11,7 +11,7 @@ from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry, Message
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import Appended, Done, Draft
-from rockdove.store.row import entries, stored_bytes
+from rockdove.store.row import decode_rows, entries, entry, stored_bytes
 from rockdove.store.sql import statement
 from rockdove.store.tally import Tally
 
@@ -109,6 +109,15 @@ class Shelf:
     def peek(self, limit: int, done: Done[list[Entry]]) -> None:
         def call(db: apsw.Connection) -> list[Entry]:
             return [self.shown(row) for row in entries(db.execute(statement.PEEK, (self.record.number, limit)))]
+
+        self.writer.call(call, done)
+
+    def scan(self, after: int, limit: int, room_bytes: int, done: Done[list[Entry]]) -> None:
+        low = ids.entry_id(self.record.number, 0)
+        arguments = (max(after, low - 1), low | ids.SEQUENCE_MASK, limit, room_bytes)
+
+        def call(db: apsw.Connection) -> list[Entry]:
+            return [self.shown(entry(row)) for row in decode_rows(db.execute(statement.SCAN, arguments).get)]
 
         self.writer.call(call, done)
 

@@ -13,6 +13,9 @@ class Peek(Request, kw_only=True):
     max_number_of_messages: Integer | None = None
     message_attribute_names: list[str] | None = None
     message_system_attribute_names: list[str] | None = None
+    # "visible": those that can be received next. "sent": all, page by page.
+    order: str | None = None
+    next_token: str | None = None
 
 
 class PeekedMessage(Result, kw_only=True):
@@ -33,6 +36,7 @@ class PeekedMessage(Result, kw_only=True):
 
 class PeekResult(Result, kw_only=True):
     messages: list[PeekedMessage] = []
+    next_token: str | None = None
 
 
 class Receive(ReceiveMessage, kw_only=True):

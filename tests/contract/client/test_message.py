@@ -98,6 +98,19 @@ def test_peek_disturbs_nothing(client: Client, queue: str) -> None:
     assert counts(client, queue) == (1, 0, 1)
 
 
+def test_peek_pages_show_everything(client: Client, queue: str) -> None:
+    client.send_batch(queue, map(str, range(25)))
+    seen, token = [], None
+    while True:
+        page = client.peek_page(queue, limit=10, token=token)
+        seen.append([message.body for message in page.messages])
+        token = page.next_token
+        if token is None:
+            break
+    assert seen == [[*map(str, range(10))], [*map(str, range(10, 20))], [*map(str, range(20, 25))], []]
+    assert counts(client, queue) == (25, 0, 0)
+
+
 def test_a_long_poll_ends_with_its_wait(client: Client, queue: str) -> None:
     start = time.monotonic()
     assert client.receive(queue, wait_s=1) == []

@@ -31,6 +31,15 @@ def test_a_look_disturbs_nothing(where: Place, narrow: Table, client: Client, qu
     assert len(rows(Peek(where, narrow, 7))) == 7
 
 
+def test_a_look_shows_all_that_a_deep_queue_has(where: Place, narrow: Table, client: Client, queue: str) -> None:
+    for chunk in range(10):
+        client.publish_once(queue, "fill", chunk, 0, "one", bodies(1_000, begin=1_000 * chunk))
+    found = rows(Peek(where, narrow, None))
+    assert Counter(row["body"] for row in found) == Counter(bodies(10_000))
+    assert len(rows(Peek(where, narrow, 2_345))) == 2_345
+    assert counts(client, queue) == (10_000, 0)
+
+
 def test_an_empty_queue_is_an_empty_table(where: Place, narrow: Table) -> None:
     assert rows(Peek(where, narrow, None)) == []
     assert rows(Drain(where, narrow, "x", None, None)) == []

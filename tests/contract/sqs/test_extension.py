@@ -111,6 +111,63 @@ def test_a_look_into_several_physical_queues_and_into_a_fifo_queue(web: Web, mak
     assert {message["Attributes"]["MessageGroupId"] for message in seen} == {"g"}
 
 
+def _pages(web: Web, queue: SqsQueue, **options: Any) -> list[list[dict[str, Any]]]:
+    pages: list[list[dict[str, Any]]] = []
+    more: dict[str, str] = {}
+    while True:
+        reply = web.call("Rockdove.Peek", {"QueueUrl": queue.url, "Order": "sent", **more, **options})
+        assert reply.status == 200, reply
+        if not reply.json.get("Messages"):
+            assert "NextToken" not in reply.json
+            return pages
+        pages.append(reply.json["Messages"])
+        more = {"NextToken": reply.json["NextToken"]}
+
+
+def test_a_look_at_all_has_pages(web: Web, queue: SqsQueue) -> None:
+    queue.send_all(*map(str, range(120)))
+    queue.receive_one()
+    before = queue.counts()
+    for most, sizes in ((None, [10] * 12), (50, [50, 50, 20]), (1_000, [120])):
+        pages = _pages(web, queue, **({"MaxNumberOfMessages": most} if most else {}))
+        assert [len(page) for page in pages] == sizes
+        assert [message["Body"] for page in pages for message in page] == [*map(str, range(120))]
+    assert pages[0][0]["State"] == "in-flight"
+    assert queue.counts() == before
+
+
+def test_a_look_at_all_of_several_physical_queues_and_of_a_fifo_queue(web: Web, make_json: QueueMaker) -> None:
+    spread = make_json(RockdovePhysicalQueues="3")
+    spread.send_all(*map(str, range(30)))
+    seen = [message for page in _pages(web, spread, MaxNumberOfMessages=7) for message in page]
+    assert sorted(int(message["Body"]) for message in seen) == [*range(30)]
+    assert [message["PhysicalQueue"] for message in seen] == sorted(message["PhysicalQueue"] for message in seen)
+    fifo = make_json.fifo()
+    fifo.post("g", "1", "2")
+    fifo.post("h", "3")
+    assert [[message["Body"] for message in page] for page in _pages(web, fifo)] == [["1", "2", "3"]]
+
+
+def test_what_is_wrong_with_pages_is_told(web: Web, queue: SqsQueue) -> None:
+    queue.send("1")
+    wrong: tuple[dict[str, Any], ...] = (
+        {"Order": "random"},
+        {"NextToken": "1"},
+        {"Order": "visible", "NextToken": "1"},
+        {"Order": "sent", "NextToken": "x"},
+        {"Order": "sent", "NextToken": ""},
+        {"Order": "sent", "NextToken": "-1"},
+        {"Order": "sent", "NextToken": "1" * 40},
+        {"Order": "sent", "MaxNumberOfMessages": 1_001},
+        {"Order": "visible", "MaxNumberOfMessages": 101},
+    )
+    for options in wrong:
+        reply = web.call("Rockdove.Peek", {"QueueUrl": queue.url, **options})
+        _is_refused(reply, "InvalidParameterValueException", "InvalidParameterValue")
+    far = web.call("Rockdove.Peek", {"QueueUrl": queue.url, "Order": "sent", "NextToken": "9" * 19})
+    assert (far.status, far.json) == (200, {})
+
+
 def test_a_look_at_nothing(web: Web, queue: SqsQueue) -> None:
     assert _peek(web, queue) == []
     url = f"{queue.url}-never-made"

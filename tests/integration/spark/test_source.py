@@ -133,6 +133,21 @@ def test_a_view_shows_a_queue_and_no_plan_shows_a_secret(
     assert "someone" not in shown
 
 
+def test_a_table_shows_all_of_a_deep_queue(
+    spark: "SparkSession", endpoint: str, client: Client, new_name: Name
+) -> None:
+    queue = new_name()
+    client.create_queue(queue, attributes={"RockdovePhysicalQueues": "2"})
+    for chunk in range(10):
+        client.publish_once(queue, "fill", chunk, 0, "one", [str(n) for n in range(chunk, 10_000, 10)])
+    (taken,) = client.receive(queue)
+    reader = spark.read.format("rockdove").options(endpoint=endpoint)
+    rows = reader.schema("body STRING, receive_count INT").load(queue).collect()
+    assert Counter(row.body for row in rows) == Counter(str(n) for n in range(10_000))
+    assert [row.body for row in rows if row.receive_count] == [taken.body]
+    assert reader.option("maxMessages", 1_234).load(queue).count() == 1_234
+
+
 def test_a_drain_is_read_again_until_it_is_acknowledged(
     spark: "SparkSession", endpoint: str, client: Client, new_name: Name
 ) -> None:

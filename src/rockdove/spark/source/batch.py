@@ -6,7 +6,7 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from rockdove.core.limits import MAX_LEASE, MAX_RECEIVE_EXTENDED
+from rockdove.core.limits import MAX_LEASE, MAX_PEEK_PAGE
 from rockdove.spark.service.place import Place
 from rockdove.spark.service.trouble import told
 from rockdove.spark.source.schema import Table
@@ -27,21 +27,34 @@ class Shards(InputPartition):
 
 
 class Peek(DataSourceReader):
-    """What is in the queue, in any state, at the moment of each action."""
+    """What is in the queue, in any state, when an action looks."""
 
     def __init__(self, place: Place, table: Table, most: int | None) -> None:
         self._place = place
         self._table = table
-        self._most = most or MAX_RECEIVE_EXTENDED
+        self._most = most
 
     def partitions(self) -> list[InputPartition]:
         return [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        with self._place.client() as client, told(self._place):
-            found = client.peek(self._place.queue, limit=self._most, message_attributes=self._table.message_attributes)
-        if found:
-            yield self._table.of_messages(found)
+        left, token = self._most, None
+        with self._place.client() as client:
+            while left is None or left > 0:
+                with told(self._place):
+                    page = client.peek_page(
+                        self._place.queue,
+                        limit=MAX_PEEK_PAGE if left is None else min(left, MAX_PEEK_PAGE),
+                        token=token,
+                        system_attributes=self._table.system_attributes,
+                        message_attributes=self._table.message_attributes,
+                    )
+                if page.messages:
+                    yield self._table.of_messages(page.messages)
+                token = page.next_token
+                if token is None:
+                    return
+                left = None if left is None else left - len(page.messages)
 
 
 class Drain(DataSourceReader):
@@ -73,6 +86,7 @@ class Drain(DataSourceReader):
                         shard,
                         sequence,
                         limit=min(left, MAX_LEASE),
+                        system_attributes=self._table.system_attributes,
                         message_attributes=self._table.message_attributes,
                     )
                 if not lease.messages:

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from rockdove.core.limits import MAX_RECEIVE_EXTENDED, MAX_VISIBILITY_TIMEOUT_S, MAX_WAIT_S
+from rockdove.core.limits import MAX_VISIBILITY_TIMEOUT_S, MAX_WAIT_S
 from rockdove.spark.service import place
 from rockdove.spark.service.option import BadOption, Options
 from rockdove.spark.source import schema
@@ -94,7 +94,7 @@ def for_batch(options: Options) -> BatchOptions:
         mode=mode,
         lease_id=lease_id,
         partitions=options.number(PARTITIONS, 1, MAX_PARTITIONS),
-        most=options.number(MOST, 1, MAX_RECEIVE_EXTENDED if mode == "peek" else _BIG),
+        most=options.number(MOST, 1, _BIG),
     )
 
 

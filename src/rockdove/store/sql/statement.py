@@ -157,6 +157,18 @@ SELECT
 COLUMNS = "entry.id, t, rc, first, sent, md5, body, extra"
 SELECT_ENTRY = f"SELECT {COLUMNS} FROM entry JOIN body USING (id) WHERE entry.id = ?"
 PEEK = f"SELECT {COLUMNS} FROM entry JOIN body USING (id) WHERE pq = ? ORDER BY t, entry.id LIMIT ?"
+# The next entries in the order of their ids, as one JSON document: no more once those before are so many bytes.
+SCAN = """
+WITH
+  seen AS MATERIALIZED (
+    SELECT entry.id AS id, t, rc, first, sent, octet_length(body) + coalesce(octet_length(extra), 0) AS size
+    FROM entry JOIN body USING (id) WHERE entry.id > ?1 AND entry.id <= ?2 ORDER BY entry.id LIMIT ?3
+  ),
+  summed AS (SELECT *, sum(size) OVER (ORDER BY id) - size AS before FROM seen)
+SELECT json_group_array(json_array(id, t, rc, first, sent, md5, body, extra)) FROM (
+  SELECT id, t, rc, first, sent, md5, body, extra FROM summed JOIN body USING (id) WHERE before < ?4 ORDER BY id
+)
+"""
 # Ids grow with the time of sending, but for those that came late; what is not late is not older than what is before it.
 OLDEST_SENT = """
 SELECT min(sent) FROM (

@@ -60,7 +60,7 @@ def test_the_offset_of_a_journal_is_refused() -> None:
         (option.for_batch, {"leaseId": "x"}, "option leaseId is for mode=drain"),
         (option.for_batch, {"mode": "drain", "leaseId": "x" * 257}, "option leaseId must be"),
         (option.for_batch, {"mode": "drain", "leaseId": "x", "maxMessages": "none"}, "option maxMessages"),
-        (option.for_batch, {"maxMessages": "101"}, "option maxMessages must be a whole number from 1 to 100"),
+        (option.for_batch, {"maxMessages": "0"}, "option maxMessages must be a whole number from 1 to 2,147,483,647"),
     ],
 )
 def test_options_that_do_not_fit_are_named(read: Any, given: dict[str, str], named: str) -> None:
