@@ -35,12 +35,18 @@ Turn = Callable[[Connection], Awaitable[None]]
 
 
 class Third(msgspec.Struct, frozen=True):
-    """A third of the time: calls a second, latencies, and the server's resident memory and data folder."""
+    """A third of the time: calls a second, latencies, and the server's CPU, resident memory and data folder.
+
+    `per_cpu_s` is calls for each second of the server's CPU; `others` the cores that neither it nor its clients used.
+    """
 
     name: str
     rate: float
     p50_ms: float
     p99_ms: float
+    cpu: float
+    per_cpu_s: float
+    others: float
     resident: int
     disk: int
 
@@ -56,6 +62,7 @@ class Soak:
         self._end = self._begin + self._warm_s + seconds
         self._samples = [array("d") for _ in PARTS]
         self._sizes: list[list[tuple[int, int]]] = [[] for _ in PARTS]
+        self._uses: list[process.Use] = []
 
     def _part(self) -> int | None:
         passed = time.monotonic() - self._begin - self._warm_s
@@ -69,17 +76,25 @@ class Soak:
         return [self._third(at) for at in range(len(PARTS))]
 
     def _watch(self) -> None:
+        meter, last = process.Meter(self._server.pid), None
         while time.monotonic() < self._end:
             part = self._part()
+            if part != last:
+                if last is not None:
+                    self._uses.append(meter.read())
+                meter, last = process.Meter(self._server.pid), part
             if part is not None:
                 resident = process.memory(self._server.pid).resident
                 self._sizes[part].append((resident, process.folder_bytes(self._server.folder)))
             time.sleep(0.5)
+        self._uses.append(meter.read())
 
     def _third(self, at: int) -> Third:
         measured = swarm.times(list(self._samples[at]), self._part_s)
         resident, disk = (round(median(sizes)) for sizes in zip(*self._sizes[at], strict=True))
-        return Third(PARTS[at], measured.rate, measured.p50_ms, measured.p99_ms, resident, disk)
+        cpu, others, _ = self._uses[at]
+        used = (cpu, measured.rate / cpu, others)
+        return Third(PARTS[at], measured.rate, measured.p50_ms, measured.p99_ms, *used, resident, disk)
 
     async def _all(self) -> None:
         endpoint = self._server.endpoint
@@ -153,6 +168,7 @@ def judge(thirds: list[Third]) -> tuple[dict[str, float], dict[str, bool]]:
     ratios = {
         "p50 in the last third / in the first": last.p50_ms / first.p50_ms,
         "p99 in the last third / in the first": last.p99_ms / first.p99_ms,
+        "calls for each second of the server's CPU in the last third / in the first": last.per_cpu_s / first.per_cpu_s,
         "resident memory in the last third / in the first": last.resident / first.resident,
     }
     holds = {
@@ -162,17 +178,19 @@ def judge(thirds: list[Third]) -> tuple[dict[str, float], dict[str, bool]]:
     return ratios, holds
 
 
-HEAD = ["time", "calls/s", "p50 ms", "p99 ms", "RSS MB", "disk MB"]
+HEAD = ["time", "calls/s", "p50 ms", "p99 ms", "cores", "per CPU s", "others", "RSS MB", "disk MB"]
 NOTE = (
     f"{CLIENTS} connections at once, each as fast as it is answered: {WAITING} long polls on a quiet queue, {ORDERED} "
     "that send, receive and delete on a FIFO queue, and the others on a standard queue. The latencies are those of "
-    "sends, receives and deletes together. Memory and disk are medians."
+    "sends, receives and deletes together. Memory and disk are medians. Cores: the server's CPU; per CPU s: calls for "
+    "each second of it; others: the cores that neither it nor its clients used, which slows both down."
 )
 
 
 def _cells(third: Third) -> list[str]:
     sizes = [f"{third.resident / 1e6:,.0f}", f"{third.disk / 1e6:,.0f}"]
-    return [third.name, report.rate(third.rate), f"{third.p50_ms:.2f}", f"{third.p99_ms:.2f}", *sizes]
+    used = [f"{third.cpu:.2f}", report.rate(third.per_cpu_s), f"{third.others:.2f}"]
+    return [third.name, report.rate(third.rate), f"{third.p50_ms:.2f}", f"{third.p99_ms:.2f}", *used, *sizes]
 
 
 def arguments() -> argparse.Namespace:
