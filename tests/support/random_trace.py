@@ -19,7 +19,8 @@ def events(draw: st.DrawFn) -> list[Event]:
             seq = number - draw(st.sampled_from([0, 0, 0, 1]))
             found += draw(_message(queue, f"{queue}-{draw(st.integers(0, 3))}-{number}", seq))
         for _ in range(draw(st.integers(0, 3))):
-            found.append(event("miss", draw(TIMES), queue=queue, side=draw(SIDES), latency_us=draw(LATENCIES)))
+            more = draw(SIDES)
+            found.append(event("miss", draw(TIMES), queue=queue, latency_us=draw(LATENCIES), **more))
         for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2, 3]))):
             found.append(event("purge", draw(TIMES), queue=queue))
         found.append(event("send", draw(TIMES), queue=queue, status=draw(st.sampled_from([500, None]))))
@@ -28,7 +29,9 @@ def events(draw: st.DrawFn) -> list[Event]:
 
 # Coarse times, so that some are the same.
 TIMES = st.integers(0, 600).map(lambda tenths: tenths / 10)
-SIDES = st.sampled_from(["server", "client"])
+# Some clients do not know whose queue it is.
+UNKNOWN: Event = {"account": None}
+SIDES = st.sampled_from([{"side": "server"}, {"side": "client"}, {"side": "client", **UNKNOWN}])
 LATENCIES = st.one_of(st.none(), st.integers(0, 5_000_000))
 STATUS = st.sampled_from([200, 200, 200, 200, 503, None])
 
@@ -51,6 +54,7 @@ def _message(draw: st.DrawFn, queue: str, name: str, seq: int) -> list[Event]:
                 more |= {"dequeued_at": draw(st.sampled_from([time, None])), "checksum_ok": draw(CHECKSUMS)}
             if side == "client":
                 more |= {"sender": "someone", "seq": seq, "receiver": draw(st.sampled_from(["x", "y"]))}
+                more |= draw(st.sampled_from([{}, UNKNOWN]))
             found.append(event(op, time, name, **more))
     if draw(st.integers(0, 4)) == 0:
         # Sent once more, and taken for a copy.

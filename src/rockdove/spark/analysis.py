@@ -14,6 +14,7 @@ from rockdove.spark.measure import EVERY, SCHEMA, measurer
 from rockdove.spark.queue import MOMENTS, WHOLE
 from rockdove.spark.session import interpreted
 from rockdove.spark.summary import summary
+from rockdove.spark.survey import Survey, owners, places, survey
 from rockdove.spark.total import sums
 from rockdove.spark.window import Windows, cut
 
@@ -64,7 +65,7 @@ def analyse(
     files = look(spark, traces)
     say(f"{len(files.paths):,} files, {sum(files.events.values()):,} events")
     events = event.read(spark, files.paths)
-    found = event.survey(events, spark.sparkContext.defaultParallelism * _TASKS_A_CORE)
+    found = survey(events, spark.sparkContext.defaultParallelism * _TASKS_A_CORE)
     if found is None:
         problems = [*files.problems, *unread(spark, files, events.schema)]
         raise nothing(len(files.paths) + len(files.problems), traces, problems)
@@ -73,13 +74,12 @@ def analyse(
     except ValueError as error:
         raise BadWindow(str(error)) from None
     say(f"{len(found.places):,} queues, {windows.number:,} windows of {windows.width / 1e6:g} s")
-    places = event.places(spark, found)
-    measured = measure(event.by_queue(events, places, found.parts, found.numbered), windows).persist()
+    measured = measure(event.by_queue(events, owners(spark, found), found.parts, found.numbered), windows).persist()
     try:
         # This runs the large job; all later ones read what it leaves in memory.
         small = measured.where((f.col("number") == EVERY) | (f.col("window") == WHOLE)).toArrow()
         with interpreted(spark):
-            result = _write(spark, measured, small, places, found, windows, out)
+            result = _write(spark, measured, small, places(spark, found), found, windows, out)
     finally:
         measured.unpersist()
     say(f"written: {out}")
@@ -100,8 +100,8 @@ def _write(
     spark: "SparkSession",
     measured: "DataFrame",
     small: pa.Table,
-    places: "DataFrame",
-    found: event.Survey,
+    named: "DataFrame",
+    found: Survey,
     windows: Windows,
     out: str,
 ) -> Analysis:
@@ -110,10 +110,10 @@ def _write(
     length, width = f.lit(max(found.last - found.first, 0)), f.lit(windows.width)
     start = f.timestamp_micros(f.lit(windows.begin) + f.col("window") * width).alias("window_start")
     of_queues = small.filter(pc.not_equal(small["number"], EVERY)).drop_columns(["kind", "bucket", "times"])
-    whole_queues = spark.createDataFrame(of_queues).join(f.broadcast(places), "number")
+    whole_queues = spark.createDataFrame(of_queues).join(f.broadcast(named), "number")
     queues = whole_queues.select(*_NAMES, *figures(length, f.lit(1)), *_queue_columns())
     by_window = measured.where((f.col("number") != EVERY) & (f.col("window") != WHOLE))
-    queue_windows = by_window.join(f.broadcast(places), "number").select(*_NAMES, start, *figures(width, f.lit(1)))
+    queue_windows = by_window.join(f.broadcast(named), "number").select(*_NAMES, start, *figures(width, f.lit(1)))
     overall = spark.createDataFrame(sums(small.filter(pc.equal(small["number"], EVERY))))
     nameless = [f.lit(None).cast("string").alias(name) for name in _NAMES]
     number = f.lit(len(found.places))

@@ -252,6 +252,20 @@ def test_who_has_no_event_at_all_is_told_why(spark: "SparkSession", tmp_path: Pa
     assert f"part.parquet: {len(odd())} rows are no events" in str(failure.value)
 
 
+def test_a_client_that_does_not_know_the_account_sees_the_same_queue(analysed: Analysed) -> None:
+    unknown = {"side": "client", "account": None}
+    events = [sent("a", 0), sent("a", 0, **unknown), event("delete", 2, "a"), received("a", 1, 0, **unknown)]
+    found = analysed([*events, sent("b", 1, queue="mail", **unknown)])
+    assert {name: row["sent"] for name, row in found.summary["queues"].items()} == {"jobs": 1, "mail": 1}
+    jobs = found.summary["queues"]["jobs"]
+    assert (jobs["received"], jobs["deleted"], jobs["duplicates"], found.events) == (1, 1, 0, 5)
+
+
+def test_a_client_whose_queue_could_be_that_of_several_accounts_stays_alone(analysed: Analysed) -> None:
+    found = analysed([sent(name, 0, account=account) for name, account in (("a", "1"), ("b", "2"), ("c", None))])
+    assert set(found.summary["queues"]) == {"1/jobs", "2/jobs", "unknown/jobs"}
+
+
 @pytest.mark.parametrize("made", [False, True], ids=["no folder", "no file"])
 def test_nothing_to_analyse(spark: "SparkSession", tmp_path: Path, made: bool) -> None:
     if made:
@@ -263,14 +277,14 @@ def test_nothing_to_analyse(spark: "SparkSession", tmp_path: Path, made: bool) -
 def test_the_plan_has_one_shuffle_and_reads_only_what_it_needs(spark: "SparkSession", tmp_path: Path) -> None:
     from rockdove.spark import event as trace
     from rockdove.spark.analysis import measure
+    from rockdove.spark.survey import owners, survey
     from rockdove.spark.window import cut
 
     events = trace.read(spark, [str(write(tmp_path / "trace", order("123")))])
-    survey = trace.survey(events, 2)
-    assert survey is not None
+    found = survey(events, 2)
+    assert found is not None
     table = measure(
-        trace.by_queue(events, trace.places(spark, survey), survey.parts, survey.numbered),
-        cut(survey.first, survey.last),
+        trace.by_queue(events, owners(spark, found), found.parts, found.numbered), cut(found.first, found.last)
     )
     plan = table._jdf.queryExecution().executedPlan().toString()
     assert plan.count("Exchange") - plan.count("BroadcastExchange") == 1

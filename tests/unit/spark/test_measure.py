@@ -13,7 +13,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rockdove.spark import row as row_module
-from rockdove.spark.event import numbers, share_out
 from rockdove.spark.measure import measurer
 from rockdove.spark.queue import WHOLE
 from rockdove.spark.row import (
@@ -198,12 +197,3 @@ def test_executors_need_no_packages_but_three() -> None:
     ours = {canonicalize_name(Requirement(line).name) for line in requires("rockdove") or []}
     # Numba itself imports scipy where there is one.
     assert set(done.stdout.split()) & (ours - {"numba", "numpy", "pyarrow", "pandas", "scipy"}) == set()
-
-
-def test_queues_are_shared_out_so_that_no_task_has_a_large_one_and_much_else() -> None:
-    parts = share_out([50, 10, 10, 10, 10, 10], 2)
-    assert sorted(parts.count(part) for part in (0, 1)) == [1, 5]
-    assert share_out([1, 1], 2) in ([0, 1], [1, 0])
-    found = numbers([50, 10, 10, 10, 10, 10], 2)
-    assert [number % 2 for number in found] == parts
-    assert len(set(found)) == 6
