@@ -86,6 +86,7 @@ def watch(
     if out.absolute().is_relative_to(trace):
         raise Failure(f"--out must not be in {trace}: its tables would be taken for traces", Code.USAGE)
     stopped = _stopped_by_signals()
+    done = False
     try:
         with Folder.held(out.absolute(), trace, window_us) as folder:
             shown = view(Output(as_json), folder.progress, once)
@@ -94,11 +95,15 @@ def watch(
             with _ends_quietly(stopped), session(master, settings) as spark:
                 # Spark has its own idea of Ctrl-C.
                 _stopped_by_signals(stopped)
-                _follow(spark, folder, watermark_us, remember_us, once, shown, stopped)
+                done = _follow(spark, folder, watermark_us, remember_us, once, shown, stopped)
     except FolderRefused as error:
         raise Failure(str(error), Code.REFUSED) from None
     except OSError as error:
         raise Failure(f"{out}: {error.strerror or error}") from None
+    if not done:
+        note(f"stopped; the next watch of {out} goes on from there")
+        if once:
+            raise typer.Exit(Code.INTERRUPTED)
 
 
 @contextmanager
@@ -110,6 +115,9 @@ def _ends_quietly(stopped: Event) -> Iterator[None]:
 
     try:
         yield
+    except KeyboardInterrupt:
+        # While Spark starts, Ctrl-C is in its hands.
+        stopped.set()
     except (Py4JError, SparkFailed, ConnectionError):
         if not stopped.is_set():
             raise
@@ -123,9 +131,12 @@ def _follow(
     once: bool,
     shown: "View",
     stopped: Event,
-) -> None:
+) -> bool:
+    """Whether all was taken that there was; False if a signal came before."""
     from rockdove.spark.watch.job import Job
 
+    if stopped.is_set():
+        return False
     news: SimpleQueue[Done] = SimpleQueue()
     job = Job(spark, folder, watermark_us=watermark_us, remember_us=remember_us, once=once, tell=news.put)
     with shown:
@@ -140,6 +151,7 @@ def _follow(
             news.put(done)
         _show(news, shown, 0)
         shown.end()
+    return ended
 
 
 def _show(news: "SimpleQueue[Done]", shown: "View", wait_s: float) -> None:

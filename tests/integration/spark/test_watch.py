@@ -64,7 +64,8 @@ def traffic(seconds: int) -> list[Event]:
         mine = {"queue": queue, "latency_us": rng.randrange(50, 50_000)}
         there = at + rng.choice((0.5, 1, 3))
         events += [sent(name, at, **mine), received(name, there, at, **mine), event("delete", there + 2, name, **mine)]
-        client = {**mine, "side": "client", "node": "a client"}
+        # Some clients do not know whose queue it is.
+        client = {**mine, "side": "client", "node": "a client", **({"account": None} if n % 3 else {})}
         if n % 2:
             # Now before, now after what the server says, so that the two may be in different windows.
             off = rng.choice((-0.2, 0.3))
@@ -85,6 +86,7 @@ def test_windows_add_up_to_what_the_batch_analysis_says(stream: "SparkSession", 
     found = analyse(stream, [str(trace)], str(tmp_path / "whole"), 10)
     rows = table(tmp_path / "out")
     assert pq.read_table(tmp_path / "out" / OPEN).num_rows == 0
+    assert {row["account"] for row in rows} == {"000000000000"}
     for queue in ("jobs", "mail"):
         whole, added = found.summary["queues"][queue], Sum(row for row in rows if row["queue"] == queue).figures()
         # The misses of a queue count by its clients' events if there are any: here by window, there by the whole time.

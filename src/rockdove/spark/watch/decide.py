@@ -24,7 +24,8 @@ def decide(kept: "DataFrame", remembered: "DataFrame | None") -> "DataFrame":
     of_op = Window.partitionBy("account", "queue", "who", "op")
     in_turn = Window.partitionBy("account", "queue", "who", "op", "counts").orderBy("time")
 
-    known = _look_up(kept.withColumn("hash", f.xxhash64("account", "queue", "message")), remembered)
+    # Without the account, which may become known only later.
+    known = _look_up(settle(kept).withColumn("hash", f.xxhash64("queue", "message")), remembered)
     # One shuffle: all that follows is within a queue.
     known = known.repartition("account", "queue")
     by_client = f.coalesce(f.col("by_client"), f.max(client & good).over(of_op))
@@ -45,6 +46,26 @@ def decide(kept: "DataFrame", remembered: "DataFrame | None") -> "DataFrame":
     )
     waited = f.greatest(f.col("time") - f.col("begun"), f.lit(0))
     return found.withColumn("waited", f.when(f.col("first") & (op == "receive"), waited)).drop("begun")
+
+
+def settle(kept: "DataFrame") -> "DataFrame":
+    """Events without an account are of the account that has a queue of that name, if only one is known to have it.
+
+    Known is what was kept: both sides tell of the same at about the same time, and there is nothing more to remember.
+    """
+    from pyspark.sql import functions as f
+
+    account = f.col("account")
+    owners = (
+        kept.where(account != "")
+        .groupBy("queue")
+        .agg(f.min("account").alias("owner"), f.max("account").alias("other"))
+        .where("owner = other")
+        .select(f.col("queue").alias("called"), "owner")
+    )
+    joined = kept.join(f.broadcast(owners), f.col("queue") == f.col("called"), "left")
+    owner = f.when(account == "", f.coalesce("owner", account)).otherwise(account)
+    return joined.withColumn("account", owner).drop("called", "owner")
 
 
 def _look_up(kept: "DataFrame", remembered: "DataFrame | None") -> "DataFrame":
