@@ -226,10 +226,11 @@ def _count_message(rows: Rows, order: Ints, first: int, last: int, book: Book) -
             book.responses[facts[RESPONSES]] = window << LATENCY_BITS | kind >> LATENCY_SHIFT
             facts[RESPONSES] += 1
         if op == SEND:
-            facts[LAST_SEND] = max(facts[LAST_SEND], time)
+            # Once more is a copy that the service has not taken: nothing came into the queue.
             if sent == MISSING:
                 sent, born = time, rows.sent[row]
                 counts[SENT, window] += 1
+                facts[LAST_SEND] = max(facts[LAST_SEND], time)
         elif op == RECEIVE:
             facts[LAST_RECEIVE] = max(facts[LAST_RECEIVE], time)
             counts[RECEIVES, window] += 1

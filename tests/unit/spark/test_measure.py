@@ -143,6 +143,13 @@ def test_a_send_that_was_taken_for_a_copy_leaves_the_order_as_it_was() -> None:
     assert counts == {"sent": 10, "received": 10, "ordered": 10, "out_of_order": 0, "displaced": 0}
 
 
+def test_a_send_that_was_taken_for_a_copy_undoes_no_drain() -> None:
+    found = [sent("a", 0), received("a", 1, 0), event("miss", 2)]
+    for more, drained in (([sent("a", 3)], 1), ([sent("b", 3)], 0), ([received("a", 3, 0)], 0)):
+        whole, _ = measured([*found, *more], size=100)
+        assert whole["jobs"]["drained"] == drained
+
+
 @pytest.mark.parametrize("size", [1, 100])
 def test_every_purge_takes_what_it_finds(size: int) -> None:
     found = [sent("a", 0), sent("b", 50), event("purge", 99), event("purge", 1)]
