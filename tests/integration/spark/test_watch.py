@@ -173,8 +173,8 @@ def test_a_second_run_goes_on_where_the_first_ended(stream: "SparkSession", tmp_
 
 def test_killed_at_any_point_it_comes_to_the_same_table(stream: "SparkSession", tmp_path: Path) -> None:
     events = traffic(60)
-    size = len(events) // 4 + 1
-    trace = files(tmp_path / "trace", *(events[n * size : (n + 1) * size] for n in range(4)))
+    size = len(events) // 3 + 1
+    trace = files(tmp_path / "trace", *(events[n * size : (n + 1) * size] for n in range(3)))
     watch(stream, trace, tmp_path / "whole")
     expected = table(tmp_path / "whole")
     assert len(expected) > 10

@@ -26,9 +26,9 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     FILES_SETTING: "1",
 }
-# Where a watch is killed: in a batch that has written its state, done but not visible, and visible but not yet known to
-# Spark as done. Each costs the start of a Spark; tests/unit/spark/test_watch_folder.py has the points between.
-POINTS = ("kept", "committed", "published")
+# Where a watch is killed: in a batch that has written its state, and when it is done but neither visible nor known to
+# Spark as done. Each costs the start of a Spark; tests/unit/spark/test_watch_folder.py has the others.
+POINTS = ("kept", "committed")
 
 
 def watch(
@@ -73,7 +73,6 @@ def _kill_at(point: str, batch: int) -> None:
     kinds: dict[str, tuple[type, str, bool]] = {
         "kept": (Batches, "_keep", True),
         "committed": (Folder, "publish", False),
-        "published": (Folder, "publish", True),
     }
     owner, name, after = kinds[point]
     real = getattr(owner, name)
