@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -119,6 +120,23 @@ def test_both_sides_give_the_link_and_count_once(calibrated: Calibrated) -> None
     assert both.broker.mean_s is not None
     assert both.broker.mean_s.value == pytest.approx(alone.broker.mean_s.value - LINK_US / 1e6, rel=1e-3)
     assert both.notes == []
+
+
+def test_a_send_that_was_taken_for_a_copy_is_no_arrival(calibrated: Calibrated) -> None:
+    one = lives(exponential(1, 0.025, 100), exponential(2, 0.1, 100))
+    other = [{**each, "side": "client", "node": "two", "latency_us": each["latency_us"] + 2 * LINK_US} for each in one]
+    alone = calibrated([*one, *other])
+    later = timedelta(milliseconds=5)
+    again = [
+        {**each, "event_time": each["event_time"] + later, "enqueued_at": each["enqueued_at"] + later, "latency_us": 1}
+        for each in one
+        if each["op"] == "send"
+    ]
+    found = calibrated([*one, *other, *again[::2]])
+    assert (found.arrival, found.poisson_tests, found.basis) == (alone.arrival, alone.poisson_tests, alone.basis)
+    # Nothing tells which of the two answers the client has measured.
+    assert found.link_s is not None
+    assert found.link_s.value == pytest.approx(LINK_US / 1e6)
 
 
 def test_batches_are_done_one_after_the_other(calibrated: Calibrated) -> None:

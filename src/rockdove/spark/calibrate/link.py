@@ -20,9 +20,18 @@ def link(events: "DataFrame") -> Histogram | None:
     def latency(side: str) -> "Column":
         return f.max(f.when(f.col("side") == side, f.col("latency_us")))
 
+    def once(side: str) -> "Column":
+        return f.count_if(f.col("side") == side) == 1
+
     both = (
         events.where(f.col("op").isin("send", "receive"))
         .groupBy("queue", "message_id", "op", "attempt")
-        .agg(latency(CLIENT).alias("asked"), latency(SERVER).alias("served"))
+        .agg(
+            latency(CLIENT).alias("asked"),
+            latency(SERVER).alias("served"),
+            # What was sent again and taken for a copy: nothing tells which of the service's answers the client got.
+            (once(CLIENT) & once(SERVER)).alias("paired"),
+        )
+        .where("paired")
     )
     return histogram(both, (f.col("asked") - f.col("served")) / 2)
