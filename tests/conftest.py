@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import random
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
@@ -15,6 +16,9 @@ from tests.support.server import STORES, Server, ServerFactory
 # How long an example takes is no part of a test: the first may compile a loop.
 settings.register_profile("rockdove", deadline=None)
 settings.load_profile("rockdove")
+
+# Set it to repeat a run of a test that throws dice: it names its seed when it fails.
+SEED = "TEST_SEED"
 
 _factory = pytest.StashKey[ServerFactory]()
 
@@ -60,6 +64,14 @@ def new_name() -> Callable[..., str]:
     prefix = f"q-{uuid.uuid4().hex[:12]}"
     numbers = itertools.count()
     return lambda suffix="": f"{prefix}-{next(numbers)}{suffix}"
+
+
+@pytest.fixture
+def rng() -> random.Random:
+    """Chance that can be repeated."""
+    seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(1 << 32))
+    print(f"to repeat: {SEED}={seed}")
+    return random.Random(seed)
 
 
 @pytest.hookimpl(wrapper=True)
