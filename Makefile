@@ -105,11 +105,12 @@ licences: environment ## write docs/reference/licences.md anew
 	@$(BIN)/python scripts/licences.py
 
 .PHONY: bench
-bench: setup ## our speed beside a server that stores nothing, driven by wrk; the analysis of a trace; the models of a queue
+bench: setup ## our speed beside a server that stores nothing, driven by wrk; the analysis of a trace; queues in Spark; the models of a queue
 	@scripts/need.sh wrk=wrk
 	@$(BIN)/python -m bench.run $(ARGS)
 	@$(BIN)/python -m bench.analysis
 	@$(BIN)/python -m bench.analysis --events 4000000 --skew 0.5
+	@$(BIN)/python -m bench.queues
 	@$(BIN)/python -m bench.petri
 	@$(BIN)/python -m bench.capacity
 
