@@ -15,7 +15,6 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from rockdove.client import Client
-from rockdove.core.limits import MAX_LEASE
 from rockdove.spark.service.place import Place
 from rockdove.spark.service.trouble import Refused, told
 from rockdove.spark.source.option import CONSUMER, StreamOptions
@@ -23,6 +22,8 @@ from rockdove.spark.source.schema import Table
 
 # Fewer than a service lets one queue have in flight.
 PER_TRIGGER: Final = 100_000
+# Messages of one lease: few enough for its bytes to seldom end it early, and for others to be served between two.
+LEASE: Final = 2_000
 # Seconds between two looks at a queue that is empty.
 _LOOK_S: Final = (0.05, 0.5)
 # A queue whose messages others hold gives empty batches; they come so slowly.
@@ -186,5 +187,5 @@ def plan(begin: Offset, visible: int, most: int, partitions: int) -> Offset:
     """Leases for what is visible, or for as much of it as one batch may have."""
     shards = min(partitions, visible, most)
     each = min(-(-visible // shards), max(1, most // shards))
-    steps = -(-each // MAX_LEASE)
+    steps = -(-each // LEASE)
     return Offset(consumer=begin.consumer, sequence=begin.sequence + steps, shards=shards, size=-(-each // steps))
