@@ -11,10 +11,13 @@ if TYPE_CHECKING:
 def register(spark: "SparkSession") -> None:
     """After this, ``spark.readStream.format("rockdove")`` works, also on executors that have no Rockdove installed."""
     from rockdove.spark.datasource import RockdoveSource
-    from rockdove.spark.session import package
+    from rockdove.spark.session import PACKAGE, package
 
     spark.dataSource.register(RockdoveSource)
-    if not (spark.sparkContext.master or "").startswith("local"):
+    context = spark.sparkContext
+    # Spark refuses a second file of the same name.
+    is_there = any(path.endswith(f"/{PACKAGE}") for path in context.listFiles)
+    if not (context.master or "").startswith("local") and not is_there:
         # Spark reads it when this returns, and may again when an executor comes later: it must stay.
         folder = Path(tempfile.mkdtemp(prefix="rockdove-"))
-        spark.sparkContext.addPyFile(str(package(folder)))
+        context.addPyFile(str(package(folder)))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 LOCAL: Final = "local[*]"
 INSTALL: Final = "pip install 'rockdove[spark]'"
 JAVA: Final = "Spark needs Java 17 or newer: on Debian or Ubuntu, sudo apt-get install default-jre-headless"
+# What executors get of us.
+PACKAGE: Final = "rockdove.zip"
 _LOOPBACK: Final = "127.0.0.1"
 _LOGGING: Final = Path(__file__).with_name("log4j2.properties")
 
@@ -135,7 +137,7 @@ def require(who: str = "analysis needs") -> None:
 
 def package(folder: Path) -> Path:
     """Our modules in a zip file in `folder`: executors import them from there, and need not have Rockdove installed."""
-    target = folder / "rockdove.zip"
+    target = folder / PACKAGE
     root = Path(rockdove.__file__).parent
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(root.rglob("*.py")):
