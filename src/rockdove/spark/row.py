@@ -1,6 +1,6 @@
 """Events as columns of numbers: what the compiled loops read, and how an event's kind is packed."""
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -63,11 +63,14 @@ def rows(batch: pa.RecordBatch) -> Rows:
     if NUMBERED[0] in batch.schema.names:
         numbers += [batch.column(name).to_numpy(zero_copy_only=True) for name in NUMBERED]
     else:
-        nothing = np.zeros(len(batch), np.int64)
-        # As columns of Arrow's are, so that the loop is not compiled a second time.
-        nothing.flags.writeable = False
-        numbers += [nothing] * len(NUMBERED)
+        numbers += [_fixed(np.zeros(len(batch), np.int64))] * len(NUMBERED)
     _, places, text = ids.buffers()
     offsets = np.frombuffer(places, np.int32)[ids.offset : ids.offset + len(ids) + 1]
     data = np.frombuffer(text, np.uint8) if text is not None and text.size else np.zeros(1, np.uint8)
-    return Rows(*numbers, offsets, data)  # type: ignore[call-arg]
+    return Rows(*numbers, _fixed(offsets), _fixed(data))  # type: ignore[call-arg]
+
+
+def _fixed(values: NDArray[Any]) -> NDArray[Any]:
+    """Not to be written to, as columns of Arrow's are: the loop would be compiled once more for others."""
+    values.flags.writeable = False
+    return values

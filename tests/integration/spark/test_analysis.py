@@ -27,19 +27,17 @@ FIGURES = {
 }
 
 
-def order(places: str) -> list[Event]:
+def order(places: str, **more: Any) -> list[Event]:
     """Messages 1 to n sent in this order, and received in the order given."""
-    sends = [sent(f"m{name}", int(name)) for name in sorted(places)]
-    return sends + [received(f"m{name}", 10 + n, int(name)) for n, name in enumerate(places)]
+    sends = [sent(f"m{name}", int(name), **more) for name in sorted(places)]
+    return sends + [received(f"m{name}", 10 + n, int(name), **more) for n, name in enumerate(places)]
 
 
-@pytest.mark.parametrize(
-    ("places", "rate", "displacement"), [("21345", 0.2, 0.4), ("23451", 0.2, 1.6), ("12345", 0, 0)]
-)
-def test_the_worked_examples_of_the_paper(analysed: Analysed, places: str, rate: float, displacement: float) -> None:
-    overall = analysed(order(places)).summary["overall"]
-    assert overall["out_of_order_rate"] == pytest.approx(rate)
-    assert overall["displacement"] == pytest.approx(displacement)
+def test_the_worked_examples_of_the_paper(analysed: Analysed) -> None:
+    expected = {"21345": (0.2, 0.4), "23451": (0.2, 1.6), "12345": (0, 0)}
+    queues = analysed([one for places in expected for one in order(places, queue=places)]).summary["queues"]
+    found = {name: (figures["out_of_order_rate"], figures["displacement"]) for name, figures in queues.items()}
+    assert found == {name: pytest.approx(figures) for name, figures in expected.items()}
 
 
 def test_the_summary_has_the_keys_that_were_promised(analysed: Analysed) -> None:
@@ -189,13 +187,13 @@ def test_too_many_windows(analysed: Analysed) -> None:
 
 def test_a_queue_with_half_of_all_events_breaks_nothing(analysed: Analysed) -> None:
     events = []
-    for n in range(20_000):
+    for n in range(4_000):
         queue = "large" if n % 2 else f"small-{n % 100}"
         events += [sent(f"m{n:05}", n / 100, queue=queue), received(f"m{n:05}", 500 - n / 100, n / 100, queue=queue)]
     summary = analysed(events).summary
-    assert summary["queues"]["large"]["received"] == 10_000
-    assert summary["queues"]["large"]["out_of_order_rate"] == pytest.approx(9_999 / 10_000)
-    assert summary["overall"]["received"] == 20_000
+    assert summary["queues"]["large"]["received"] == 2_000
+    assert summary["queues"]["large"]["out_of_order_rate"] == pytest.approx(1_999 / 2_000)
+    assert summary["overall"]["received"] == 4_000
 
 
 def test_files_that_cannot_be_read_are_named_and_the_others_count(spark: "SparkSession", tmp_path: Path) -> None:

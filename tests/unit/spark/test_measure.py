@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rockdove.spark import row as row_module
+from rockdove.spark.fold import fold
 from rockdove.spark.measure import measurer
 from rockdove.spark.queue import WHOLE
 from rockdove.spark.row import (
@@ -178,6 +179,16 @@ def test_ids_of_any_form_order_what_was_sent_at_the_same_time(name: str) -> None
     found = [sent(f"{name}{n}", 0) for n in range(3)] + [received(f"{name}{n}", 9 - n, 0) for n in range(3)]
     whole, _ = measured(found, size=100)
     assert whole["jobs"]["out_of_order"] == 2
+
+
+def test_the_loop_is_compiled_once_whatever_a_trace_does_not_have() -> None:
+    """It takes seconds: without ids, without numbers of senders, and with all."""
+    measured([event("purge", 0)], size=1)
+    measured([sent("a", 0), received("a", 1, 0)], size=2)
+    rows = [row(event, {"jobs": 0}, 40) for event in [sent("a", 0), received("a", 1, 0)]]
+    batch = pa.RecordBatch.from_pylist(rows, SCHEMA).drop_columns(list(NUMBERED))
+    assert list(measurer(cut(0, 1))([batch]))
+    assert len(fold.signatures) == 1  # type: ignore[attr-defined]
 
 
 def test_events_that_are_not_sorted_are_refused() -> None:
