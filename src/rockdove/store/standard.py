@@ -1,6 +1,5 @@
 """A standard physical queue of the embedded store: claims are decided on the cached head, and written behind."""
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -16,8 +15,9 @@ from rockdove.store.adoption import adopt
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Want
 from rockdove.store.fair import FairQueue
 from rockdove.store.head import FETCHED_BYTES, KEPT, LOW, START, Head
+from rockdove.store.pin import Pins
 from rockdove.store.row import decode_rows, entries, entry, extra_text
-from rockdove.store.shelf import Change, Shelf
+from rockdove.store.shelf import Change, Shelf, State
 from rockdove.store.sql import statement
 from rockdove.store.sql.statement import APPEND, MOVE
 from rockdove.store.writer import Batch
@@ -36,12 +36,12 @@ class StandardQueue(Shelf):
         self.head = Head(None if empty else START)
         self._parked: list[tuple[Want, Done[Claimed]]] = []
         # Entries that calls on their way to the disk work on, and how many: no claim may be decided on them meanwhile.
-        self._pinned: Counter[int] = Counter()
+        self._pinned = Pins()
         # What is appended by the batch that is being collected.
         self._batch: Batch | None = None
         self._sent: list[Sent] = []
         # Entries that are being removed: nothing brings them back.
-        self._leaving: Counter[int] = Counter()
+        self._leaving = Pins()
         if grouped:
             self.lanes = FairQueue(self)
             adopt(self)
@@ -242,25 +242,28 @@ class StandardQueue(Shelf):
             self.lanes.remove_all(removed, done)
             return
         batch, discard = self.writer.batch, self.head.discard
+        self._leaving.add(removed)
         for id in removed:
             entry = discard(id)
             if entry is None:
                 batch.unsure.append(id)
             else:
                 batch.gone[id] = (entry.visible_us, entry.receive_count > 0)
-            self._leaving[id] += 1
         batch.removed += removed
-        self.writer.wait(partial(self._removed, batch, removed, done))
+        # Not the batch itself, which holds this listener: such a circle would be left to the garbage collector.
+        self.writer.wait(partial(self._removed, batch.gone, removed, done))
 
-    def _removed(self, batch: Batch, removed: Sequence[int], done: Done[int], failed: StoreError | None) -> None:
-        _uncount(self._leaving, removed)
+    def _removed(
+        self, gone: dict[int, State], removed: Sequence[int], done: Done[int], failed: StoreError | None
+    ) -> None:
+        self._leaving.drop(removed)
         if failed is not None:
             done(failed)
             return
         number = 0
         for id in removed:
             # Popped: the same message may be deleted twice in one batch.
-            state = batch.gone.pop(id, None)
+            state = gone.pop(id, None)
             if state is not None:
                 number += 1
                 self.tally.drop(*state)
@@ -294,12 +297,12 @@ class StandardQueue(Shelf):
         self.change(call, done, given_back)
 
     def pin(self, ids: Sequence[int]) -> None:
-        self._pinned.update(ids)
+        self._pinned.add(ids)
         for id in ids:
             self.head.discard(id)
 
     def unpin(self, ids: Sequence[int]) -> None:
-        _uncount(self._pinned, ids)
+        self._pinned.drop(ids)
 
     def count(self, done: Done[Counts]) -> None:
         now = self.clock.now_us()
@@ -390,10 +393,3 @@ def _add_expired(expired: list[int], done: Done[Claimed], claimed: Claimed | Sto
     if isinstance(claimed, Claimed):
         claimed.expired += expired
     done(claimed)
-
-
-def _uncount(counter: Counter[int], ids: Sequence[int]) -> None:
-    for id in ids:
-        counter[id] -= 1
-        if counter[id] <= 0:
-            del counter[id]
