@@ -139,7 +139,7 @@ def test_executors_get_all_that_they_need(master: str, python: Path, tmp_path: P
 
 
 BATCHES = 2
-SENT = [f"message {n}" for n in range(20_000)]
+SENT = [f"message {n}" for n in range(16_000)]
 
 
 class Copy:
@@ -220,4 +220,4 @@ def _check_attempts(copy: Copy) -> None:
     for batch in range(BATCHES):
         held, done = copy.told(batch, 0, "held")["ids"], copy.told(batch, 1, "done")["ids"]
         assert held == done[: len(held)]
-        assert 0 < len(held) < len(done) == len(SENT) / BATCHES / 2
+        assert 0 < len(held) < len(done)

@@ -188,4 +188,7 @@ def plan(begin: Offset, visible: int, most: int, partitions: int) -> Offset:
     shards = min(partitions, visible, most)
     each = min(-(-visible // shards), max(1, most // shards))
     steps = -(-each // LEASE)
-    return Offset(consumer=begin.consumer, sequence=begin.sequence + steps, shards=shards, size=-(-each // steps))
+    size = -(-each // steps)
+    if shards * steps * size > most:
+        size = each // steps
+    return Offset(consumer=begin.consumer, sequence=begin.sequence + steps, shards=shards, size=size)
