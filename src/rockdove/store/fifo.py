@@ -91,7 +91,7 @@ class FifoQueue(GroupedQueue):
                     break
         if not claimed.entries:
             claimed.next_us = self.next_us(db, now_us)
-        elif want.attempt is not None:
+        elif want.attempt is not None and not self.store.room.tight:
             self._remember(db, want.attempt, claimed.entries, now_us, now_us)
         return claimed, changes
 

@@ -1,30 +1,32 @@
 """Leases of the embedded store: made and ended by SQL in the writer's transaction, for all their messages at once."""
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rockdove.core.errors import StoreError
+from rockdove.core.errors import StoreError, StoreFull
 from rockdove.core.ids import SEQUENCE_BITS
 from rockdove.core.lease import ALL_SHARDS, LEASED_US, Holder, Holding, Lease, LeaseName
 from rockdove.core.message import Entry
-from rockdove.store.base import Claimed, Done, Physical, Want
+from rockdove.store.base import Done, Physical, Want
 from rockdove.store.fifo import FifoQueue
-from rockdove.store.grouped import WAITING_US, GroupedQueue
-from rockdove.store.leasing import Ended, Leased, Outcome, left
-from rockdove.store.row import decode_rows, entry, stored_bytes
+from rockdove.store.grouped import WAITING_US
+from rockdove.store.lease_claim import Part, claim, ids_text
+from rockdove.store.leasing import Ended, Leased, Outcome
+from rockdove.store.room import FULL, kept_bytes
+from rockdove.store.row import decode_rows, entry
 from rockdove.store.shelf import Change, Shelf
-from rockdove.store.sql import statement
 from rockdove.store.standard import StandardQueue
 
 if TYPE_CHECKING:
     from rockdove.store.sqlite import SqliteStore
 
 _ENDED = "SELECT max(ended) FROM consumer WHERE queue = ? AND name = ? AND shard IN (?, ?)"
+_KNOWN = "SELECT 1 FROM consumer WHERE queue = ? AND name = ? AND shard = ?"
 _SEEN = "UPDATE consumer SET seen_us = ? WHERE queue = ? AND name = ? AND shard = ?"
 _KEPT = "SELECT made_us, ids FROM lease WHERE queue = ? AND consumer = ? AND shard = ? AND sequence = ?"
 # The messages of a lease that are still there, in its order, as one JSON document: one row crosses, however many.
@@ -35,27 +37,6 @@ SELECT json_group_array(json_array(id, t, rc, first, sent, md5, body, extra)) FR
   JOIN physical ON physical.number = pq WHERE physical.queue IS NOT NULL AND t = {LEASED_US} ORDER BY each.key
 )
 """
-# Visible entries of a queue without groups, in order: no more once those before are so many bytes.
-_VISIBLE = """
-WITH
-  seen AS MATERIALIZED (
-    SELECT entry.id AS id, t, rc, first, sent, octet_length(body) + coalesce(octet_length(extra), 0) AS size
-    FROM entry JOIN body USING (id) WHERE pq = ?1 AND t <= ?2 ORDER BY t, entry.id LIMIT ?3
-  ),
-  summed AS (SELECT *, sum(size) OVER (ORDER BY t, id) - size AS before FROM seen)
-SELECT json_group_array(json_array(id, t, rc, first, sent, md5, body, extra)) FROM (
-  SELECT id, t, rc, first, sent, md5, body, extra FROM summed JOIN body USING (id) WHERE before < ?4 ORDER BY t, id
-)
-"""
-_TAKE = f"""
-UPDATE entry SET t = {LEASED_US}, rc = rc + 1, first = CASE first WHEN 0 THEN ?2 ELSE first END
-WHERE id IN (SELECT value FROM json_each(?1))
-"""
-_HIDE = """
-UPDATE entry SET t = ?2, first = CASE first WHEN 0 THEN ?3 ELSE first END
-WHERE id IN (SELECT value FROM json_each(?1))
-"""
-_KEEP = f"UPDATE entry SET t = {LEASED_US} WHERE id IN (SELECT value FROM json_each(?))"
 # Which leases a consumer's call means: of one shard or of all, through a sequence or all.
 _MEANT = "queue = ?1 AND consumer = ?2 AND (?3 IS NULL OR shard = ?3) AND (?4 IS NULL OR sequence <= ?4)"
 _COLLECT = f"""
@@ -94,14 +75,11 @@ GROUP BY lease.queue, name
 _decode_ids = msgspec.json.Decoder(list[int]).decode
 
 
-_Part: TypeAlias = StandardQueue | FifoQueue
-
-
 class _Made(Struct):
     """An attempt at a lease, as it went in the writer's thread; the changes are of each physical queue in turn."""
 
-    leased: Leased
-    changes: list[tuple[_Part, list[Change]]]
+    leased: Leased | StoreFull
+    changes: list[tuple[Part, list[Change]]]
 
 
 class _Over(Struct):
@@ -140,12 +118,16 @@ class SqliteLeases:
                 shelf.land(changes)
             done(made.leased)
 
-        self._store.writer.call(lambda db: self._lease(db, name, shelves, want, even_empty, now_us), landed)
+        # Not by the ids in it: what their messages took when they came has room for them.
+        kept = kept_bytes(name.queue, name.consumer)
+        self._store.writer.call(
+            lambda db: self._lease(db, name, shelves, want, even_empty, now_us), landed, kept_bytes=kept
+        )
 
     # In the writer's thread.
 
     def _lease(
-        self, db: apsw.Connection, name: LeaseName, shelves: list[_Part], want: Want, even_empty: bool, now_us: int
+        self, db: apsw.Connection, name: LeaseName, shelves: list[Part], want: Want, even_empty: bool, now_us: int
     ) -> _Made:
         db.execute(_SEEN, (now_us, name.queue, name.consumer, ALL_SHARDS))
         ended = db.execute(_ENDED, (name.queue, name.consumer, name.shard, ALL_SHARDS)).get
@@ -154,12 +136,17 @@ class SqliteLeases:
         row = (name.queue, name.consumer, name.shard, name.sequence)
         for made_us, ids in db.execute(_KEPT, row):
             return _Made(Leased(Outcome.AGAIN, _messages(db, ids), made_us, []), [])
-        claims, changes = _claim(db, shelves, want, now_us)
+        if self._store.room.tight:
+            return _Made(StoreFull(FULL), [])
+        claims, changes = claim(db, shelves, want, now_us)
         found = [each for _, claimed in claims for each in claimed.entries]
         dead = any(claimed.dead for _, claimed in claims)
         if not found and (not even_empty or dead or not want.limit):
             return _Made(Leased(Outcome.NOTHING, [], 0, claims), changes)
-        db.execute("INSERT INTO lease VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, now_us, len(found), _ids(found)))
+        if not found and self._store.room.full and not db.execute(_KNOWN, (*row[:2], ALL_SHARDS)).get:
+            # Whoever has messages frees room in the end; and who had some must be able to go on.
+            return _Made(StoreFull(FULL), changes)
+        db.execute("INSERT INTO lease VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, now_us, len(found), ids_text(found)))
         new = (name.queue, name.consumer, ALL_SHARDS, now_us)
         db.execute("INSERT OR IGNORE INTO consumer VALUES (?, ?, ?, -1, ?)", new)
         return _Made(Leased(Outcome.MADE, found, now_us, claims), changes)
@@ -170,7 +157,9 @@ class SqliteLeases:
         now_us = self._clock.now_us()
         fifo = self._fifo_shelf(queue)
 
-        def call(db: apsw.Connection) -> _Over:
+        def call(db: apsw.Connection) -> _Over | StoreFull:
+            if self._store.room.full and not _frees(db, queue, consumer, shard, sequence):
+                return StoreFull(FULL)
             over = _collect(db, queue, consumer, shard, sequence, now_us)
             if fifo is not None:
                 db.execute(_FREED)
@@ -182,7 +171,7 @@ class SqliteLeases:
                 over.settled = _settle(db, fifo.delay_us, now_us)
             return over
 
-        self._end(call, None, tell_ids, done)
+        self._end(call, None, tell_ids, done, kept_bytes(queue, consumer))
 
     def release(self, queue: str, consumer: str, forget: bool, done: Done[Ended]) -> None:
         now_us = self._clock.now_us()
@@ -198,7 +187,7 @@ class SqliteLeases:
 
         self._end(call, now_us, False, done)
 
-    def _end(self, call: Any, visible_us: int | None, tell_ids: bool, done: Done[Ended]) -> None:
+    def _end(self, call: Any, visible_us: int | None, tell_ids: bool, done: Done[Ended], kept: int = 0) -> None:
         """Run it, and take over what it has done: the messages are gone, or visible from that time on."""
 
         def landed(over: _Over | StoreError) -> None:
@@ -217,7 +206,7 @@ class SqliteLeases:
                 over.ended.ids = []
             done(over.ended)
 
-        self._store.writer.call(call, landed)
+        self._store.writer.call(call, landed, kept_bytes=kept)
 
     def _land(self, shelf: Shelf, messages: int, visible_us: int | None, ids: list[int]) -> None:
         shelf.tally.add(LEASED_US, True, -messages)
@@ -280,84 +269,6 @@ def _messages(db: apsw.Connection, ids: str) -> list[Entry]:
     return [entry(row) for row in decode_rows(db.execute(_MESSAGES, (ids,)).get)]
 
 
-def _ids(found: Sequence[Entry]) -> str:
-    return msgspec.json.encode([each.id for each in found]).decode()
-
-
-def _claim(
-    db: apsw.Connection, shelves: list[_Part], want: Want, now_us: int
-) -> tuple[list[tuple[Physical, Claimed]], list[tuple[_Part, list[Change]]]]:
-    claims: list[tuple[Physical, Claimed]] = []
-    all_changes: list[tuple[_Part, list[Change]]] = []
-    for shelf in shelves:
-        if want.limit <= 0 or want.room_bytes <= 0:
-            break
-        if shelf.dropped:
-            continue
-        if isinstance(shelf, StandardQueue) and shelf.lanes is None:
-            claimed, changes = _claim_plain(db, shelf, want, now_us)
-        else:
-            claimed, changes = _claim_grouped(db, shelf, want, now_us)
-        claims.append((shelf, claimed))
-        all_changes.append((shelf, changes))
-        want = left(want, claimed)
-    return claims, all_changes
-
-
-def _claim_plain(db: apsw.Connection, shelf: Shelf, want: Want, now_us: int) -> tuple[Claimed, list[Change]]:
-    claimed, changes = Claimed([], [], claimed_us=now_us), list[Change]()
-    hidden_us = now_us + want.timeout_us
-    while (now := left(want, claimed)).limit > 0 and now.room_bytes > 0:
-        text = db.execute(_VISIBLE, (shelf.record.number, now_us, now.limit, now.room_bytes)).get
-        rows = [entry(row) for row in decode_rows(text)]
-        if not rows:
-            break
-        expired = [row for row in rows if row.message.sent_us < want.sent_after_us]
-        living = [row for row in rows if row.message.sent_us >= want.sent_after_us]
-        dead = [row for row in living if 0 < want.max_receives <= row.receive_count]
-        taken = [row for row in living if not 0 < want.max_receives <= row.receive_count]
-        statement.remove(db, [row.id for row in expired])
-        db.execute(_HIDE, (_ids(dead), hidden_us, now_us))
-        db.execute(_TAKE, (_ids(taken), now_us))
-        changes += [Change(row.id, (row.visible_us, row.receive_count > 0), None) for row in expired]
-        changes += [_moved(row, hidden_us, 0, now_us) for row in dead]
-        changes += [_moved(row, LEASED_US, 1, now_us) for row in taken]
-        claimed.expired += [row.id for row in expired]
-        claimed.dead += dead
-        claimed.entries += taken
-        claimed.bytes += sum(stored_bytes(row.message) for row in taken)
-        if not (expired or dead):
-            break
-    if not claimed.entries:
-        claimed.next_us = db.execute(statement.NEXT, (shelf.record.number, now_us)).get
-    return claimed, changes
-
-
-def _claim_grouped(db: apsw.Connection, shelf: Shelf, want: Want, now_us: int) -> tuple[Claimed, list[Change]]:
-    """As a receive claims them, and then for good."""
-    grouped = shelf.lanes if isinstance(shelf, StandardQueue) else shelf
-    assert isinstance(grouped, GroupedQueue)
-    claimed, changes = grouped.claim_in(db, want, now_us)
-    db.execute(_KEEP, (_ids(claimed.entries),))
-    hidden = (now_us + want.timeout_us, True)
-    taken = {each.id for each in claimed.entries}
-    for change in changes:
-        if change.after == hidden and change.id in taken:
-            change.after = (LEASED_US, True)
-    for each in claimed.entries:
-        each.visible_us = LEASED_US
-    return claimed, changes
-
-
-def _moved(row: Entry, visible_us: int, receives: int, now_us: int) -> Change:
-    """Claim an entry that was read. The cached head does without leased ones."""
-    before = (row.visible_us, row.receive_count > 0)
-    row.visible_us = visible_us
-    row.receive_count += receives
-    row.first_received_us = row.first_received_us or now_us
-    return Change(row.id, before, (visible_us, True), None if visible_us == LEASED_US else row)
-
-
 def _collect(
     db: apsw.Connection, queue: str, consumer: str, shard: int | None, sequence: int | None, now_us: int
 ) -> _Over:
@@ -370,10 +281,19 @@ def _collect(
     last = db.execute(f"SELECT max(sequence) FROM lease WHERE {_MEANT}", meant).get if sequence is None else sequence
     db.execute(f"DELETE FROM lease WHERE {_MEANT}", meant)
     leases = db.changes()
-    if last is not None:
+    # Of a consumer that nobody has heard of there is nothing to remember: all that ever leased have a row.
+    if last is not None and db.execute(_KNOWN, (queue, consumer, ALL_SHARDS)).get:
         db.execute(_END, (queue, consumer, ALL_SHARDS, -1, now_us))
         db.execute(_END, (queue, consumer, ALL_SHARDS if shard is None else shard, last, now_us))
     return _Over(Ended(leases, sum(number for _, number in places), []), places, [])
+
+
+def _frees(db: apsw.Connection, queue: str, consumer: str, shard: int | None, sequence: int | None) -> bool:
+    """Whether to end these leases makes no row that is not there in place of others."""
+    if db.execute(f"SELECT 1 FROM lease WHERE {_MEANT} LIMIT 1", (queue, consumer, shard, sequence)).get:
+        return True
+    is_known = db.execute(_KNOWN, (queue, consumer, ALL_SHARDS)).get
+    return not is_known or bool(db.execute(_KNOWN, (queue, consumer, ALL_SHARDS if shard is None else shard)).get)
 
 
 def _settle(db: apsw.Connection, delay_us: int, now_us: int) -> list[tuple[int, Change]]:

@@ -118,8 +118,9 @@ class MemoryLeases:
         ]
         ids = [id for lease in over for id in self._leases.pop(lease).ids]
         last = sequence if sequence is not None else max((lease.sequence for lease in over), default=None)
-        if last is not None:
-            consumer = self._consumers.setdefault((queue, name), _Consumer(0))
+        consumer = self._consumers.get((queue, name))
+        # Of a consumer that nobody has heard of there is nothing to remember.
+        if last is not None and consumer is not None:
             consumer.end(ALL_SHARDS if shard is None else shard, last)
             consumer.seen_us = self._clock.now_us()
         return Ended(len(over), 0, ids)

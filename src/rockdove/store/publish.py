@@ -127,7 +127,8 @@ class SqlitePublications:
             done(outcome[0])
 
         brought = [stored_bytes(draft.message) for _, drafts, _ in shelves for draft in drafts]
-        self._store.writer.call(call, landed, len(brought), sum(brought))
+        # One more for the record of it: there need not be messages.
+        self._store.writer.call(call, landed, len(brought) + 1, sum(brought))
 
 
 def forget_publications(db: apsw.Connection, now_us: int) -> None:

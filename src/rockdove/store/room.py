@@ -2,7 +2,8 @@
 
 To receive and to delete, the store has to write, too: into its log, which must then be copied back into the database.
 So what comes in is admitted by its bytes, before it is written: what is left must do to copy the log back, and some
-more. And a reserve lies in the data folder, and is given up when others have taken all that was left.
+more. What keeps a row besides messages (a name, a record) counts, too, and looks itself whether there is room. And a
+reserve lies in the data folder, and is given up when others have taken all that was left.
 """
 
 import contextlib
@@ -43,6 +44,11 @@ def written_bytes(messages: int, size_bytes: int) -> int:
     return size_bytes + min(size_bytes, messages * PAGE_BYTES) + messages * ROW_BYTES
 
 
+def kept_bytes(*texts: str) -> int:
+    """What a row takes, with its names once more in an index or a second row."""
+    return written_bytes(1, 2 * sum([len(text.encode()) for text in texts]))
+
+
 class Level(Struct, frozen=True):
     """How full the disk is."""
 
@@ -68,6 +74,8 @@ class Room:
         self.full = False
         # Full, or near it: the log is kept short, and what the file has is not given back.
         self.low = False
+        # So near the end that nothing is taken but what makes room: a lease, too, is refused.
+        self.tight = False
         # What may be written before the next look.
         self._ahead = 0
         # The largest that was refused: there must be room for that, before sends are taken again.
@@ -126,6 +134,7 @@ class Room:
         """Whether it is near full; gives what must be left free."""
         margin = self._margin(level)
         self.low = self.full or level.spare < 3 * margin
+        self.tight = level.spare + (level.part if self.is_kept_back() else 0) < level.part // 2
         return margin
 
     def _margin(self, level: Level) -> int:

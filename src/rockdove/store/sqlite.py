@@ -12,7 +12,7 @@ import msgspec
 from rockdove.core import ids
 from rockdove.core.account import Account
 from rockdove.core.clock import SECOND_US, Clock
-from rockdove.core.errors import FolderFull, StoreError
+from rockdove.core.errors import FolderFull, StoreError, StoreFull
 from rockdove.core.fairness import Shares
 from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
@@ -24,13 +24,17 @@ from rockdove.store.inspection import inspect
 from rockdove.store.janitor import Janitor
 from rockdove.store.lease import SqliteLeases, forget_places
 from rockdove.store.publish import SqlitePublications, forget_publications
-from rockdove.store.room import FULL, Room, keep_log
+from rockdove.store.room import FULL, Room, keep_log, kept_bytes
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.standard import StandardQueue
 from rockdove.store.writer import Writer
 
 # Bytes of bodies that all cached heads together hold at most.
 HEADS_BYTES = 96 * 1024 * 1024
+# While sends are refused, the record of a queue, an account or a task that is there may grow up to this size: to set
+# a shorter retention must be possible, a policy without end is not. With hardly any room left, up to the other.
+SMALL_RECORD = 4096
+SMALLEST_RECORD = 1024
 
 
 class SqliteStore:
@@ -200,9 +204,13 @@ class SqliteStore:
         text = msgspec.json.encode(queue).decode()
         kept = {record.number: record for record in queue.physical}
 
-        def call(db: apsw.Connection) -> list[int]:
-            db.execute("INSERT OR REPLACE INTO queue VALUES (?, ?)", (queue.uid, text))
+        def call(db: apsw.Connection) -> list[int] | StoreFull:
             there = {number for (number,) in db.execute("SELECT number FROM physical WHERE queue = ?", (queue.uid,))}
+            if not there - kept.keys() and not self._takes(
+                db, "SELECT record FROM queue WHERE uid = ?", queue.uid, text
+            ):
+                return StoreFull(FULL)
+            db.execute("INSERT OR REPLACE INTO queue VALUES (?, ?)", (queue.uid, text))
             for record in kept.values():
                 if record.number not in there:
                     row = (record.number, record.prefix, queue.uid, queue.fifo)
@@ -216,7 +224,16 @@ class SqliteStore:
                 db.execute("DELETE FROM seen WHERE queue = ?", (queue.uid,))
             return list(there - kept.keys())
 
-        self._record(call, done)
+        self._record(call, done, kept_bytes(text))
+
+    def _takes(self, db: apsw.Connection, sql: str, id: str, record: str) -> bool:
+        """Whether there is room for a record: on a full disk, only for one that was there, and is small."""
+        if not self.room.full and not self.room.tight:
+            return True
+        before = db.execute(sql, (id,)).get
+        if before is None:
+            return False
+        return len(record) <= max(len(before), SMALLEST_RECORD if self.room.tight else SMALL_RECORD)
 
     def drop_queue(self, queue: QueueRecord, deleted_us: int, done: Done[None]) -> None:
         uid, name = queue.uid, (queue.account, queue.name, deleted_us)
@@ -235,7 +252,7 @@ class SqliteStore:
 
         self._record(call, done)
 
-    def _record(self, call: Any, done: Done[None]) -> None:
+    def _record(self, call: Any, done: Done[None], kept: int = 0) -> None:
         """Change records; what physical queues they drop, the janitor empties."""
 
         def landed(result: list[int] | StoreError) -> None:
@@ -250,7 +267,7 @@ class SqliteStore:
                 self._janitor.empty()
             done(None)
 
-        self.writer.call(call, landed)
+        self.writer.call(call, landed, kept_bytes=kept)
 
     def put_task(self, task: MoveTask, done: Done[None]) -> None:
         self._put("task", task.task_id, msgspec.json.encode(task).decode(), done)
@@ -265,8 +282,13 @@ class SqliteStore:
         def landed(result: StoreError | None) -> None:
             done(result)
 
-        statement = f"INSERT OR REPLACE INTO {table} VALUES (?, ?)"
-        self.writer.call(lambda db: db.execute(statement, (id, record)).close(), landed)
+        def call(db: apsw.Connection) -> StoreFull | None:
+            if record is not None and not self._takes(db, f"SELECT record FROM {table} WHERE id = ?", id, record):
+                return StoreFull(FULL)
+            db.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", (id, record))
+            return None
+
+        self.writer.call(call, landed, kept_bytes=kept_bytes(record or ""))
 
     def drop_task(self, task_id: str, done: Done[None]) -> None:
         def landed(result: StoreError | None) -> None:

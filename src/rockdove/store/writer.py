@@ -49,6 +49,7 @@ class Batch:
         "changed",
         "failed",
         "gone",
+        "kept_bytes",
         "moves",
         "refused",
         "removed",
@@ -76,6 +77,8 @@ class Batch:
         self.waiting: list[Callable[[StoreError | None], None]] = []
         # About what messages bring, so that a batch does not become too large.
         self.sent_bytes = 0
+        # What calls may keep on the disk that bring no messages: not left out, they look at the room themselves.
+        self.kept_bytes = 0
         # Why what brings messages was left out.
         self.refused: StoreError | None = None
         self.results: list[Any] = []
@@ -91,8 +94,8 @@ class Batch:
 
     @property
     def incoming_bytes(self) -> int:
-        """What the messages in it take on the disk; 0: there are none."""
-        number = sum([size for _, _, size in self.calls])
+        """What the messages in it take on the disk, and other rows; 0: there are none."""
+        number = sum([size for _, _, size in self.calls]) + self.kept_bytes
         if self.appends:
             texts = [
                 text for text in self.appends[BODY :: statement.WIDTH] + self.appends[EXTRA :: statement.WIDTH] if text
@@ -160,11 +163,13 @@ class Writer:
         if not (self._busy or self._scheduled):
             self._gather()
 
-    def call(self, call: Call, landed: Landed, messages: int = 0, size_bytes: int = 0) -> None:
+    def call(self, call: Call, landed: Landed, messages: int = 0, size_bytes: int = 0, kept_bytes: int = 0) -> None:
         """Run something inside the transaction, after the batch's rows; ``landed`` gets its result or the error.
 
-        Who brings messages says how many, and their bytes.
+        Who brings messages says how many, and their bytes. Who may keep a row of another kind says its bytes, and keeps
+        none if the room is full.
         """
+        self.batch.kept_bytes += kept_bytes
         self.batch.calls.append((call, landed, written_bytes(messages, size_bytes)))
         if not (self._busy or self._scheduled):
             self._gather()

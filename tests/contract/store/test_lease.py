@@ -108,10 +108,17 @@ def test_everything_may_be_acknowledged(queue: Queue) -> None:
 
 
 def test_what_was_never_asked_for_can_be_acknowledged(queue: Queue) -> None:
+    queue.lease(0)
     queue.send("a")
-    assert queue.ack(7) == (0, 0, [])
+    assert queue.ack(7)[1:] == (0, [])
     assert queue.lease(7).outcome is Outcome.ENDED
     assert queue.leased(8) == ["a"]
+
+
+def test_nothing_is_remembered_of_a_consumer_that_never_leased(queue: Queue) -> None:
+    queue.send("a")
+    assert queue.ack(7) == queue.ack(8, shard=3) == (0, 0, [])
+    assert queue.lease(7).outcome is Outcome.MADE
 
 
 @KINDS

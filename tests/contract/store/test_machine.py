@@ -79,6 +79,8 @@ class StoreMachine(RuleBasedStateMachine):
         # Leases by queue, shard and sequence, and through which sequence those of each shard have ended.
         self.leases: dict[tuple[int, int, int], list[int]] = {}
         self.ended: dict[tuple[int, int], int] = {}
+        # Where the consumer has leased at some time: of one that never did, nothing is remembered.
+        self.known: set[int] = set()
         self.publications = PublicationModel()
 
     def teardown(self) -> None:
@@ -164,6 +166,7 @@ class StoreMachine(RuleBasedStateMachine):
             made = bool(claimed.entries) or (even_empty and not claimed.dead)
             assert leased.outcome is (Outcome.MADE if made else Outcome.NOTHING)
             if made:
+                self.known.add(at)
                 self.leases[key] = [entry.id for entry in claimed.entries]
 
     def _has_ended(self, key: tuple[int, int, int]) -> bool:
@@ -203,7 +206,7 @@ class StoreMachine(RuleBasedStateMachine):
             if key[0] == at and shard in (None, key[1]) and (sequence is None or key[2] <= sequence)
         ]
         last = sequence if sequence is not None else max((key[2] for key in over), default=None)
-        if last is not None:
+        if last is not None and at in self.known:
             place = (at, ALL_SHARDS if shard is None else shard)
             self.ended[place] = max(last, self.ended.get(place, -1))
         return len(over), [id for key in over for id in self.leases.pop(key)]
