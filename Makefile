@@ -109,7 +109,7 @@ bench: setup ## our speed beside a server that stores nothing, driven by wrk; th
 	@scripts/need.sh wrk=wrk
 	@$(BIN)/python -m bench.run $(ARGS)
 	@$(BIN)/python -m bench.analysis
-	@$(BIN)/python -m bench.analysis --events 4000000 --skew 0.5
+	@$(BIN)/python -m bench.analysis --skew 0.5
 	@$(BIN)/python -m bench.queues
 	@$(BIN)/python -m bench.petri
 	@$(BIN)/python -m bench.capacity

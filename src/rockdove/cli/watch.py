@@ -73,6 +73,8 @@ def watch(
         for text, flag in ((window, "--window"), (watermark, "--watermark"), (remember, "--remember"))
     )
     settings = pairs(conf)
+    # From here on, because imports alone take seconds.
+    stopped = _stopped_by_signals()
     from rockdove.spark.session import require, session
 
     require()
@@ -85,17 +87,17 @@ def watch(
         raise Failure(f"there is no folder {trace}; record a trace with: rockdove serve --trace DIR", Code.NOT_FOUND)
     if out.absolute().is_relative_to(trace):
         raise Failure(f"--out must not be in {trace}: its tables would be taken for traces", Code.USAGE)
-    stopped = _stopped_by_signals()
     done = False
     try:
         with Folder.held(out.absolute(), trace, window_us) as folder:
             shown = view(Output(as_json), folder.progress, once)
-            if not (as_json or once):
+            if not (as_json or once or stopped.is_set()):
                 note(f"starting Spark; Ctrl-C ends it, and the next watch of {out} goes on from there")
-            with _ends_quietly(stopped), session(master, settings) as spark:
-                # Spark has its own idea of Ctrl-C.
-                _stopped_by_signals(stopped)
-                done = _follow(spark, folder, watermark_us, remember_us, once, shown, stopped)
+            if not stopped.is_set():
+                with _ends_quietly(stopped), session(master, settings) as spark:
+                    # Spark has its own idea of Ctrl-C.
+                    _stopped_by_signals(stopped)
+                    done = _follow(spark, folder, watermark_us, remember_us, once, shown, stopped)
     except FolderRefused as error:
         raise Failure(str(error), Code.REFUSED) from None
     except OSError as error:
