@@ -75,7 +75,7 @@ def measured(found: list[Event], size: int, hash_bits: int = 40) -> tuple[dict[s
     return whole, out
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(events(), st.integers(1, 9), st.sampled_from([2, 40]))
 def test_figures_are_those_of_a_plain_computation(found: list[Event], size: int, hash_bits: int) -> None:
     plain = plain_analysis.analyse(found)
