@@ -14,7 +14,6 @@ from rockdove.core import ids, limits
 from rockdove.core.errors import (
     Fault,
     LeaseEnded,
-    OverLimit,
     QueueDoesNotExist,
     ServiceUnavailable,
     StoreError,
@@ -22,7 +21,7 @@ from rockdove.core.errors import (
 )
 from rockdove.core.lease import Holder, Lease, LeaseName
 from rockdove.core.message import Entry
-from rockdove.store.base import Counts, Physical, Want
+from rockdove.store.base import Physical, Want
 from rockdove.store.leasing import Ended, Leased, Outcome
 
 if TYPE_CHECKING:
@@ -59,15 +58,7 @@ class LeaseRequest:
         self._next_us: int | None = None
 
     def start(self) -> None:
-        if self._queue.in_flight_at_most() >= self._broker.max_in_flight:
-            self._broker.count(self._queue, self._counted)
-        else:
-            self._try()
-
-    def _counted(self, counts: Counts | Fault) -> None:
-        """Too many in flight: a lease that was made is given all the same."""
-        if isinstance(counts, Counts) and counts.in_flight >= self._broker.max_in_flight:
-            self._limit, self._wait_s = 0, 0
+        """However much is in flight: a reader whose step is half leased could neither go on nor back."""
         self._try()
 
     def cancel(self) -> None:
@@ -192,9 +183,6 @@ class LeaseRequest:
             return
         if self._sent_away:
             self._answer(ServiceUnavailable("The wait for messages was broken off. Please ask again."))
-            return
-        if not self._limit:
-            self._answer(OverLimit("Too many messages in flight."))
             return
         if self._wait_s == 0:
             # Its time was over while it was looking.

@@ -4,20 +4,22 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from rockdove.client import Client
+from rockdove.spark.service import place
 from rockdove.spark.service.option import Options
 from rockdove.spark.service.place import Place
 from rockdove.spark.service.trouble import Refused
 from rockdove.spark.source import option
-from rockdove.spark.source.lease import LeaseStream
+from rockdove.spark.source.lease import LeaseStream, Shard
 from rockdove.spark.source.schema import Table
 from tests.contract.spark.conftest import bodies, counts
 from tests.support.micro_batch import Engine, Killed
-from tests.support.service import RunningService
+from tests.support.service import RunningService, Services
 
 HOUR_S = 3600
 
@@ -153,9 +155,9 @@ def test_a_run_ends_although_others_hold_what_looks_visible(
     for body in ("a", "b", "c"):
         client.send(fifo, body, group_id="g")
     (held,) = client.receive(fifo)
-    place = replace(where, queue=fifo)
+    spot = replace(where, queue=fifo)
     chosen = option.for_stream(Options({"waitTimeSeconds": "0"}))
-    engine = Engine(lambda: LeaseStream(place, narrow, chosen), LeaseStream(place, narrow, chosen), random.Random(1))
+    engine = Engine(lambda: LeaseStream(spot, narrow, chosen), LeaseStream(spot, narrow, chosen), random.Random(1))
     engine.run()
     assert engine.rows == []
     client.delete(fifo, held.receipt_handle)
@@ -172,6 +174,31 @@ def test_two_queries_share_a_queue(make: Make, client: Client, queue: str) -> No
     both = Counter(row["body"] for row in (*one.rows, *other.rows))
     assert both == Counter(bodies(100))
     assert json.loads(one.offsets[0])["consumer"] != json.loads(other.offsets[0])["consumer"]
+
+
+def test_a_batch_may_be_more_than_receives_may_have_in_flight(services: Services, narrow: Table) -> None:
+    """Also if two queries take theirs in turns."""
+    crowded = services("memory", max_in_flight=30)
+    with Client(crowded.endpoint) as client:
+        client.create_queue("deep", attributes={"RockdovePhysicalQueues": "4"})
+        client.send_batch("deep", bodies(100))
+        spot = place.find(Options({"queue": "deep", "endpoint": crowded.endpoint, "patienceSeconds": "0"}))
+        chosen = option.for_stream(Options({"waitTimeSeconds": "0", "maxMessagesPerTrigger": "40"}))
+        readers = [LeaseStream(spot, narrow, chosen) for _ in range(2)]
+        found: list[str] = []
+        ends: list[dict[str, Any]] = []
+        tasks: list[tuple[int, LeaseStream, Shard]] = []
+        for reader in readers:
+            start = reader.initialOffset()
+            ends.append(reader.latestOffset(start, reader.getDefaultReadLimit()))
+            tasks += [(each.shard, reader, each) for each in reader.partitions(start, ends[-1])]
+        for _, reader, each in sorted(tasks, key=lambda task: task[0]):
+            found += [row["body"] for batch in reader.read(each) for row in batch.to_pylist()]
+        assert (len(found), len(set(found))) == (80, 80)
+        for reader, end in zip(readers, ends, strict=True):
+            reader.commit(end)
+            reader.stop()
+        assert counts(client, "deep") == (20, 0)
 
 
 def test_a_consumer_that_another_checkpoint_has_used_is_refused(make: Make, client: Client, queue: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.contract.sqs.conftest import QueueMaker
 from tests.support.longpoll import LongPoll
 from tests.support.raw import Reply, Web, Wire, json_request
+from tests.support.refusal import refused
 from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import SqsQueue
 
@@ -216,17 +217,18 @@ def test_what_is_out_of_range_is_refused(web: Web, queue: SqsQueue, operation: s
     assert _refused(web.call(f"Rockdove.{operation}", asked)) == (400, "InvalidParameterValueException")
 
 
-def test_too_many_in_flight(services: Services, store: str) -> None:
+def test_leases_count_as_in_flight_and_are_not_bounded_by_it(services: Services, store: str) -> None:
     service = services(store, max_in_flight=3)
     web = Web(service.port)
     queue = SqsQueue(service.client(), web.create("busy"))
-    queue.send_all("a", "b", "c", "d")
+    queue.send_all("a", "b", "c", "d", "e")
     assert _bodies(web, queue, 0, Max=3) == ["a", "b", "c"]
-    asked = {"QueueUrl": queue.url, "Consumer": "reader", "Shard": 0}
-    assert _refused(web.call("Rockdove.LeaseBatch", {**asked, "Sequence": 1})) == (403, "OverLimit")
-    assert _bodies(web, queue, 0) == ["a", "b", "c"], "what was leased is given all the same"
-    _call(web, "AckThrough", queue, Sequence=0)
-    assert _bodies(web, queue, 1) == ["d"]
+    with refused("OverLimit", status=403):
+        queue.receive()
+    assert _bodies(web, queue, 1, Max=1) == ["d"]
+    assert _bodies(web, queue, 0) == ["a", "b", "c"]
+    _call(web, "AckThrough", queue, Sequence=1)
+    assert queue.bodies() == ["e"]
     web.close()
 
 

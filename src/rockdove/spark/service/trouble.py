@@ -25,9 +25,8 @@ def told(place: Place) -> Iterator[None]:
         ) from None
     except OverLimit as fault:
         raise Refused(
-            f"{place.name} lets nobody hold that much at once: {fault.message} Lower the option maxMessagesPerTrigger "
-            "(maxMessages for batches, more partitions for sinks), or acknowledge or release what others hold "
-            '("rockdove lease list")'
+            f"{place.name} does not take that much at once: {fault.message} Cut what is written into more partitions "
+            "(repartition)"
         ) from None
     except BatchTooOld:
         raise Refused(

@@ -13,7 +13,7 @@ from rockdove.spark.source.schema import Table
 
 # A drain has so many shards whatever the number of tasks is: the same lease id must mean the same leases.
 SHARDS: Final = 16
-# Fewer than a service lets one queue have in flight.
+# Fewer than may be in flight before a service refuses receives.
 MOST: Final = 100_000
 _PARTITIONS: Final = 4
 

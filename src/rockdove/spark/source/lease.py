@@ -20,7 +20,7 @@ from rockdove.spark.service.trouble import Refused, told
 from rockdove.spark.source.option import CONSUMER, StreamOptions
 from rockdove.spark.source.schema import Table
 
-# Fewer than a service lets one queue have in flight.
+# Fewer than may be in flight before a service refuses receives: others may want to receive beside a query.
 PER_TRIGGER: Final = 100_000
 # Messages of one lease: few enough for its bytes to seldom end it early, and for others to be served between two.
 LEASE: Final = 2_000
