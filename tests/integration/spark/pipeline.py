@@ -51,8 +51,8 @@ def read(spark: "SparkSession", source: dict[str, str]) -> "DataFrame":
 def held(folder: str) -> Callable[[Rows], Rows]:
     """The first attempt at partition 0 of each batch stops in its midst until another attempt has read all.
 
-    ``BATCH-PARTITION-ATTEMPT.held`` tells which executor it is in, and what it has read; ``.done`` what an attempt has
-    read when it is through.
+    Others go on from there when it has got so far. ``BATCH-PARTITION-ATTEMPT.held`` tells which executor it is in, and
+    what it has read; ``.done`` what an attempt has read when it is through.
     """
 
     def pass_on(batches: Rows) -> Rows:
@@ -66,17 +66,21 @@ def held(folder: str) -> Callable[[Rows], Rows]:
             draft.write_text(json.dumps(found))
             draft.rename(draft.with_suffix(f".{what}"))
 
+        def wait(others: str) -> None:
+            end = time.monotonic() + 120
+            while not list(Path(folder).glob(f"{name}-{others}")):
+                assert time.monotonic() < end, f"{name}-{attempt} waits for {others}"
+                time.sleep(0.02)
+
         ids: list[str] = []
-        end = time.monotonic() + 120
         for place, rows in enumerate(batches):
             ids += rows["message_id"].to_pylist()
             yield rows
-            if place == 1 and partition == attempt == 0:
-                daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
-                tell("held", {"executor": int(daemon.rpartition(")")[2].split()[1]), "ids": ids})
-                while not list(Path(folder).glob(f"{name}-[1-9].done")):
-                    assert time.monotonic() < end, "no other attempt came"
-                    time.sleep(0.02)
+            if place == 1 and partition == 0:
+                if attempt == 0:
+                    daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
+                    tell("held", {"executor": int(daemon.rpartition(")")[2].split()[1]), "ids": ids})
+                wait("[1-9].done" if attempt == 0 else "0.held")
         tell("done", {"ids": ids})
 
     return pass_on

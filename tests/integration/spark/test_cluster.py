@@ -202,7 +202,9 @@ def test_copies_of_slow_tasks_neither_read_other_rows_nor_write_rows_again(
     speculation = {
         "spark.speculation": "true",
         "spark.speculation.interval": "100ms",
+        # As soon as half of the tasks are done, for those that take longer than they did.
         "spark.speculation.quantile": "0.5",
+        "spark.speculation.multiplier": "1",
         "spark.speculation.minTaskRuntime": "100ms",
     }
     with Driver(tmp_path, [copy.query], master=master, settings=SMALL | _settings(python) | speculation) as driver:
