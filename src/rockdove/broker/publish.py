@@ -50,6 +50,8 @@ class Publisher:
                 f"The messages of an attempt are at most {limits.MAX_STAGED_BYTES} bytes together. Cut the partition "
                 "into several."
             )
+        if standing.messages + len(chunk.parcels) > limits.MAX_STAGED:
+            raise OverLimit(f"An attempt has at most {limits.MAX_STAGED:,} messages. Cut the partition into several.")
         if not chunk.final:
             staging = partial(self._store.stage, name, attempt, chunk.number, chunk.parcels, chunk.bytes)
             return Report(_check_age(await ask(staging)), [])

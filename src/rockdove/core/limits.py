@@ -28,10 +28,11 @@ MAX_SHARD = 99_999
 MAX_LISTED_LEASES = 1_000
 # Names of consumers, applications and attempts.
 MAX_CONSUMER_LENGTH = 256
-# Of Rockdove.PublishOnce: messages of a chunk, chunks of an attempt, sizes of its messages together, and batches of an
-# application that are remembered.
+# Of Rockdove.PublishOnce: messages of a chunk, chunks of an attempt, its messages and their sizes together (they go in
+# by one transaction, for which everybody waits), and batches of an application that are remembered.
 MAX_PUBLISH_ENTRIES = 1_000
 MAX_CHUNKS = 10_000
+MAX_STAGED = 100_000
 MAX_STAGED_BYTES = 268_435_456
 REMEMBERED_BATCHES = 100
 # How long what is staged waits for its final chunk.

@@ -106,6 +106,37 @@ def test_other_partitions_batches_and_applications_are_apart(attempt: Attempt, c
     assert len(taken(client, queue)) == 4
 
 
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service takes so few of an attempt, and the sink knows."""
+    monkeypatch.setattr("rockdove.core.limits.MAX_STAGED", 2_000)
+    monkeypatch.setattr("rockdove.spark.sink.publish._PIECE_ROWS", 2_000)
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("application", ["app", "x" * 256])
+def test_a_large_partition_is_published_in_pieces(
+    attempt: Attempt, client: Client, queue: str, application: str
+) -> None:
+    origin = Origin(application, 5, 2)
+    for after in (1_900, 2_100, 4_500):
+        with pytest.raises(Killed):
+            attempt(f"until {after}", origin).write(dying(rows(bodies(5_000)), after))
+    for name in ("a", "b"):
+        assert attempt(name, origin).write(rows(bodies(5_000))) == (5_000, 0)
+    assert Counter(taken(client, queue)) == Counter(bodies(5_000))
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_pieces_of_rows_in_another_order_are_refused(attempt: Attempt, client: Client, queue: str) -> None:
+    with pytest.raises(Killed):
+        attempt("a").write(dying(rows(bodies(5_000)), 3_500))
+    with pytest.raises(Refused, match="in another order"):
+        attempt("b").write(rows(reversed(bodies(5_000))))
+    assert attempt("c").write(rows(bodies(5_000))) == (5_000, 0)
+    assert Counter(taken(client, queue)) == Counter(bodies(5_000))
+
+
 def test_no_rows_are_no_messages(attempt: Attempt, client: Client, queue: str) -> None:
     assert attempt("a").write(rows([])) == (0, 0)
     assert taken(client, queue) == []

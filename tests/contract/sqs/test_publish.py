@@ -212,4 +212,14 @@ def test_an_attempt_of_too_much(web: Web, queue: SqsQueue, monkeypatch: pytest.M
     monkeypatch.setattr("rockdove.core.limits.MAX_STAGED_BYTES", 10)
     _publish(web, queue, "12345678", Final=False)
     assert _refused(_ask(web, queue, ["123"], Chunk=1)) == (403, "OverLimit")
+
+
+def test_an_attempt_of_too_many(web: Web, queue: SqsQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rockdove.core.limits.MAX_STAGED", 4)
+    _publish(web, queue, "1", "2", "3", Final=False)
+    over = _ask(web, queue, ["4", "5"], Chunk=1)
+    assert _refused(over) == (403, "OverLimit")
+    assert "at most 4 messages" in over.json["message"]
+    _publish(web, queue, "4", Chunk=1)
+    assert queue.counts() == (4, 0, 0)
     assert _publish(web, queue, "12", Chunk=1)["Published"]
