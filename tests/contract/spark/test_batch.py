@@ -63,8 +63,35 @@ def test_a_drain_with_the_same_id_gives_the_same_rows(
         bodies(10, begin=40)
     )
     assert client.ack_through(queue, "report").messages == 40
-    with pytest.raises(Refused, match="was acknowledged"):
+    with pytest.raises(Refused, match=r"lease id report has ended: .* Take another leaseId"):
         rows(Drain(where, narrow, "report", None, None))
+
+
+@pytest.mark.parametrize("most", [1, 10, 16, 17, 39])
+def test_at_most_is_at_most(most: int, where: Place, narrow: Table, client: Client, queue: str) -> None:
+    client.send_batch(queue, bodies(40))
+    assert len(rows(Drain(where, narrow, "few", most, None))) == most
+    assert counts(client, queue) == (40 - most, most)
+
+
+def test_an_id_that_holds_more_than_is_wanted_is_refused(
+    where: Place, narrow: Table, client: Client, queue: str
+) -> None:
+    client.send_batch(queue, bodies(40))
+    rows(Drain(where, narrow, "report", 32, None))
+    with pytest.raises(Refused, match=r"report holds 32 messages of .* option maxMessages must be .* not 10"):
+        rows(Drain(where, narrow, "report", 10, None))
+    assert counts(client, queue) == (8, 32)
+
+
+def test_an_id_gives_all_that_it_holds_also_where_less_would_do(
+    where: Place, narrow: Table, client: Client, queue: str
+) -> None:
+    """What is acknowledged together is read together."""
+    client.send_batch(queue, bodies(12))
+    for sequence in range(4):
+        client.lease_batch(queue, "report", 3, sequence, limit=3)
+    assert len(rows(Drain(where, narrow, "report", 16, None))) == 12
 
 
 def test_a_drain_takes_no_more_than_it_may(where: Place, narrow: Table, client: Client, queue: str) -> None:

@@ -12,15 +12,19 @@ class Refused(RockdoveError):
 
 
 @contextmanager
-def told(place: Place) -> Iterator[None]:
-    """Faults that have a meaning of their own for queries are raised as `Refused`."""
+def told(place: Place, ended: str | None = None) -> Iterator[None]:
+    """Faults that have a meaning of their own for queries are raised as `Refused`.
+
+    ``ended`` is told of a lease that has ended, unless it is that of a stream.
+    """
     try:
         yield
     except QueueDoesNotExist:
         raise Refused(f"there is no queue {place.name}: it was deleted, or never created") from None
     except LeaseEnded:
         raise Refused(
-            f"what this query wants to read of {place.name} was acknowledged or released already: its checkpoint is "
+            ended
+            or f"what this query wants to read of {place.name} was acknowledged or released already: its checkpoint is "
             "older than the queue, or another query has the same consumer. Begin a new checkpoint with a new consumer"
         ) from None
     except OverLimit as fault:

@@ -1,14 +1,16 @@
 """Batches of a queue of Rockdove: a look that disturbs nothing, or a drain under a lease that can be read again."""
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from rockdove.core.limits import MAX_LEASE, MAX_PEEK_PAGE
 from rockdove.spark.service.place import Place
-from rockdove.spark.service.trouble import told
+from rockdove.spark.service.trouble import Refused, told
+from rockdove.spark.source import option
 from rockdove.spark.source.schema import Table
 
 # A drain has so many shards whatever the number of tasks is: the same lease id must mean the same leases.
@@ -18,12 +20,20 @@ MOST: Final = 100_000
 _PARTITIONS: Final = 4
 
 
-class Shards(InputPartition):
+class Share(NamedTuple):
+    """What a drain takes with one shard: ``most`` messages, and at least the leases that it has made already."""
+
+    shard: int
+    most: int
+    leases: int
+
+
+class Shares(InputPartition):
     """What one task drains."""
 
-    def __init__(self, shards: list[int]) -> None:
+    def __init__(self, shares: list[Share]) -> None:
         super().__init__(None)
-        self.shards = shards
+        self.shares = shares
 
 
 class Peek(DataSourceReader):
@@ -64,28 +74,44 @@ class Drain(DataSourceReader):
         self._place = place
         self._table = table
         self._lease_id = lease_id
-        self._each = -(-(most or MOST) // SHARDS)
+        self._most = most or MOST
         self._partitions = min(partitions or _PARTITIONS, SHARDS)
 
-    def partitions(self) -> list[Shards]:
-        return [Shards(list(range(first, SHARDS, self._partitions))) for first in range(self._partitions)]
+    def partitions(self) -> list[Shares]:
+        """Raises `Refused` if the id holds more than is wanted: what is not read would be deleted with the rest."""
+        with self._place.client() as client, told(self._place):
+            held = client.list_leases(self._place.queue, self._lease_id).leases
+        messages = sum(lease.messages for lease in held)
+        if messages > self._most:
+            raise Refused(
+                f"the lease id {self._lease_id} holds {messages:,} messages of {self._place.name} already: the option "
+                f"{option.MOST} must be what it was then, and not {self._most:,}; or take another {option.LEASE}"
+            )
+        made = Counter(lease.shard for lease in held)
+        each, more = divmod(self._most, SHARDS)
+        shares = [Share(shard, each + (shard < more), made[shard]) for shard in range(SHARDS)]
+        return [Shares(shares[first :: self._partitions]) for first in range(self._partitions)]
 
-    def read(self, partition: Shards) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
-        for shard in partition.shards:
-            yield from self._drain(shard)
+    def read(self, partition: Shares) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+        for share in partition.shares:
+            yield from self._drain(share)
 
-    def _drain(self, shard: int) -> Iterator[pa.RecordBatch]:
+    def _drain(self, share: Share) -> Iterator[pa.RecordBatch]:
         """Ends with an empty lease or with enough messages: both are the same when they are read again."""
-        left, sequence = self._each, 0
+        left, sequence = share.most, 0
+        ended = (
+            f"the lease id {self._lease_id} has ended: what it held of {self._place.name} was acknowledged or "
+            f"released. Take another {option.LEASE}"
+        )
         with self._place.client() as client:
-            while left:
-                with told(self._place):
+            while left > 0 or sequence < share.leases:
+                with told(self._place, ended):
                     lease = client.lease_batch(
                         self._place.queue,
                         self._lease_id,
-                        shard,
+                        share.shard,
                         sequence,
-                        limit=min(left, MAX_LEASE),
+                        limit=max(1, min(left, MAX_LEASE)),
                         system_attributes=self._table.system_attributes,
                         message_attributes=self._table.message_attributes,
                     )
