@@ -250,7 +250,7 @@ def test_flipped_bytes_anywhere(folders: dict[str, Path], tmp_path: Path, rng: r
         try:
             for record in store.snapshot.queues:
                 for part in record.physical:
-                    outcome = store.do(store.store.physical(record, part).peek, 10_000)
+                    outcome = store.do(store.store.physical(record, part).scan, 0, 10_000, 1_000_000)
                     assert isinstance(outcome, list | StoreError)
         finally:
             store.close()

@@ -16,9 +16,10 @@ from rockdove.core.errors import StoreError
 from rockdove.core.lease import LeaseName
 from rockdove.core.message import Entry, Extra, Message
 from rockdove.core.queue import QueueRecord
-from rockdove.store.base import Appended, Claimed, Counts, Draft, Physical, Store, Want
+from rockdove.store.base import Appended, Claimed, Counts, Draft, Physical, Sight, Store, Want
 from rockdove.store.leasing import Ended, Leased
 from rockdove.store.memory import MemoryStore
+from rockdove.store.row import stored_bytes
 
 STORES = ("memory", "sqlite")
 # Those that still have everything after a crash.
@@ -262,7 +263,12 @@ class Queue:
         return cast(Entry | None, self.bench.do(self._of(id).find, id))
 
     def peek(self, limit: int = 1_000) -> list[Entry]:
-        return cast(list[Entry], self.bench.do(self.physical().peek, limit))
+        """As a look does it: first where they stand, then what they are."""
+        seen = cast(list[Sight], self.bench.do(self.physical().sight, limit))
+        found = cast(list[Entry], self.bench.do(self.physical().read, [sight.id for sight in seen]))
+        assert [(entry.visible_us, entry.id) for entry in found] == [(sight.visible_us, sight.id) for sight in seen]
+        assert [stored_bytes(entry.message) for entry in found] == [sight.bytes for sight in seen]
+        return found
 
     def scan(self, after: int = 0, limit: int = 1_000, room_bytes: int = 1_000_000) -> list[Entry]:
         return cast(list[Entry], self.bench.do(self.physical().scan, after, limit, room_bytes))

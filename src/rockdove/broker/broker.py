@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from rockdove.broker.ask import ask, unavailable
+from rockdove.broker.ask import unavailable
 from rockdove.broker.deadletter import letters
 from rockdove.broker.directory import Directory
 from rockdove.broker.queue import Queue
@@ -329,28 +329,6 @@ class Broker:
 
         for physical in queue.physical:
             physical.oldest(told)
-
-    async def peek(self, queue: Queue, limit: int) -> list[tuple[int, Delivery]]:
-        """The first messages in the order in which they become visible, with their physical queue's index."""
-        found: list[tuple[int, Delivery]] = []
-        for index, physical in enumerate(queue.physical):
-            for entry in await ask(partial(physical.peek, limit)):
-                found.append((index, Delivery(physical, entry, 0)))
-        found.sort(key=lambda each: (each[1].entry.visible_us, each[1].entry.id))
-        return found[:limit]
-
-    async def scan(self, queue: Queue, after: int, limit: int) -> list[tuple[int, Delivery]]:
-        """A page of all messages, those of one physical queue after those of another, each in the order of sending.
-
-        Goes on after the entry with this id. No call changes an id, so that what is there throughout is met once.
-        """
-        for index, physical in sorted(enumerate(queue.physical), key=lambda each: each[1].record.number):
-            if physical.record.number < ids.physical_of(after):
-                continue
-            entries = await ask(partial(physical.scan, after, limit, limits.MAX_LEASE_BYTES))
-            if entries:
-                return [(index, Delivery(physical, entry, 0)) for entry in entries]
-        return []
 
 
 def parts_of(queue: Queue, drafts: Sequence[Draft]) -> list[tuple[Physical, list[int]]]:

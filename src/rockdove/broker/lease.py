@@ -108,7 +108,7 @@ class LeaseRequest:
             max_receives=settings.redrive.max_receives if target is not None and settings.redrive else 0,
             sent_after_us=self._broker.clock.now_us() - settings.retention_us,
             delay_us=settings.delay_us,
-            room_bytes=limits.MAX_LEASE_BYTES,
+            room_bytes=limits.MAX_ANSWER_BYTES,
         )
 
     def _tried(self, leased: Leased | StoreError) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from rockdove.broker.queue import Queue
+from rockdove.core import limits
 from rockdove.core.dequeue import Policy, Wake
 from rockdove.core.errors import Fault, OverLimit, QueueDoesNotExist, ServiceUnavailable, StoreError, Throttling
 from rockdove.core.message import Entry
@@ -39,6 +40,8 @@ class Receive:
     # When the last try began: what became visible since then may have been missed.
     _tried_us = 0
     _visits: Iterator[tuple[int, bool]] = iter(())
+    # Bytes that what is still to be found may have; 0 is without a bound.
+    _room_bytes = 0
 
     def __init__(
         self,
@@ -60,6 +63,8 @@ class Receive:
         self._reply = reply
         self._policy = policy
         self._found: list[Delivery] = []
+        if limit > limits.MAX_RECEIVE:
+            self._room_bytes = limits.MAX_ANSWER_BYTES
 
     def start(self) -> None:
         queue = self._queue
@@ -145,6 +150,7 @@ class Receive:
             attempt=self._attempt,
             delay_us=settings.delay_us,
             spare=spare,
+            room_bytes=self._room_bytes,
         )
 
     def _visited(self, physical: Physical, claimed: Claimed | StoreError) -> None:
@@ -154,6 +160,11 @@ class Receive:
             else:
                 self._answer(ServiceUnavailable())
             return
+        if claimed.bytes:
+            self._room_bytes -= claimed.bytes
+            if self._room_bytes <= 0:
+                # The answer is full.
+                self._limit = 0
         for entry in claimed.entries:
             self._found.append(Delivery(physical, entry, claimed.claimed_us))
         if claimed.next_us is not None:

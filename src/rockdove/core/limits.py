@@ -18,12 +18,13 @@ MAX_RETENTION_S = 1_209_600
 MAX_RECEIVE = 10
 # Of our own operations Rockdove.Receive and Rockdove.Peek.
 MAX_RECEIVE_EXTENDED = 100
-# Of Rockdove.Peek in the order of sending: messages of a page, whose sizes together are those of a lease at most.
+# Of Rockdove.Peek in the order of sending: messages of a page.
 MAX_PEEK_PAGE = 1_000
+# What an answer of our own operations holds: no more messages once those before are so many bytes. One always fits.
+MAX_ANSWER_BYTES = 8_388_608
 
-# Of our own operations on leases: messages of one, and their sizes together (but one message always fits).
+# Of our own operations on leases: messages of one.
 MAX_LEASE = 10_000
-MAX_LEASE_BYTES = 8_388_608
 MAX_SHARD = 99_999
 MAX_LISTED_LEASES = 1_000
 # Names of consumers, applications and attempts.

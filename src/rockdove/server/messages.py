@@ -6,6 +6,7 @@ from typing import TypeAlias, TypeVar
 
 from rockdove.broker.broker import Broker
 from rockdove.broker.compose import check_groups, compose, system_md5
+from rockdove.broker.look import Look
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery
 from rockdove.core import ids, limits
@@ -34,6 +35,7 @@ class Messages:
     def __init__(self, broker: Broker, tracer: Tracer | None = None) -> None:
         self._broker = broker
         self._tracer = tracer
+        self._look = Look()
         self._queue = broker.directory.by_url
         self._clock = broker.clock
 
@@ -161,7 +163,7 @@ class Messages:
         most = limits.MAX_RECEIVE_EXTENDED if after is None else limits.MAX_PEEK_PAGE
         limit = within("MaxNumberOfMessages", request.max_number_of_messages, 10, 1, most)
         selection = select(request.message_system_attribute_names, None, request.message_attribute_names)
-        found = await (self._broker.peek(queue, limit) if after is None else self._broker.scan(queue, after, limit))
+        found = await (self._look.next(queue, limit) if after is None else self._look.page(queue, after, limit))
         now = self._clock.now_us()
         return extension.PeekResult(
             messages=[peeked(queue, index, delivery, selection, now) for index, delivery in found],

@@ -53,7 +53,7 @@ class Want(Struct, frozen=True, gc=False):
     attempt: the ReceiveRequestAttemptId of a FIFO receive.
     delay_us: the queue's delay, which on FIFO queues holds for messages that already wait.
     spare: leave noisy groups alone.
-    room_bytes: of a lease: no more once the bodies are so many bytes together; 0 is without a bound.
+    room_bytes: no more once the messages are so many bytes together; 0 is without a bound.
     """
 
     limit: int
@@ -119,6 +119,14 @@ class Snapshot(Struct):
     former_accounts: list[str]
 
 
+class Sight(Struct, frozen=True, gc=False):
+    """Where an entry stands, and how much it would be to read it: the bytes of its message."""
+
+    visible_us: int
+    id: int
+    bytes: int
+
+
 class Physical(Protocol):
     """One physical queue.
 
@@ -164,8 +172,11 @@ class Physical(Protocol):
     def oldest(self, done: Done[int | None]) -> None:
         """When the oldest message was sent, at a cost that does not grow with their number; None: there is none."""
 
-    def peek(self, limit: int, done: Done[list[Entry]]) -> None:
-        """Look at the first entries in the order in which they become visible, changing nothing."""
+    def sight(self, limit: int, done: Done[list[Sight]]) -> None:
+        """Where the first entries stand in the order in which they become visible, without reading their messages."""
+
+    def read(self, ids: Sequence[int], done: Done[list[Entry]]) -> None:
+        """Entries as they are; those that are gone are left out."""
 
     def scan(self, after: int, limit: int, room_bytes: int, done: Done[list[Entry]]) -> None:
         """Look at the entries with the next ids after this one, changing nothing; none if there are no more.

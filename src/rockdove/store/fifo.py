@@ -258,11 +258,9 @@ class FifoQueue(GroupedQueue):
                 low = middle + 1
         return low
 
-    def shown(self, row: Entry) -> Entry:
+    def shown_us(self, t: int, receive_count: int, sent_us: int) -> int:
         """Waiting for its turn is nobody else's business: a message is visible from its own delay on."""
-        if row.visible_us >= WAITING_US:
-            row.visible_us = row.message.sent_us + (0 if row.receive_count else self.delay_us)
-        return row
+        return t if t < WAITING_US else sent_us + (0 if receive_count else self.delay_us)
 
     def retime(self, delay_us: int, done: Done[None]) -> None:
         number, before_us = self.record.number, self.delay_us

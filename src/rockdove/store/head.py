@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from random import Random
 
 from rockdove.core.message import Entry
+from rockdove.store.base import Claimed, Want
+from rockdove.store.row import stored_bytes
 
 # Entries that a head holds at most, and keeps when it is cut. More than the widest order hint needs.
 MOST = 4096
@@ -126,6 +128,17 @@ class Head:
             if at not in chosen:
                 self.put(entry)
         return [found[at] for at in sorted(chosen)]
+
+    def fit(self, taken: list[Entry], want: Want, claimed: Claimed) -> list[Entry]:
+        """Of entries just taken, those that the claim still has room for; the others go back. Counts their bytes."""
+        number = 0
+        while number < len(taken) and claimed.bytes < want.room_bytes:
+            message = taken[number].message
+            if message.sent_us >= want.sent_after_us:
+                claimed.bytes += stored_bytes(message)
+            number += 1
+        self.put_new(taken[number:])
+        return taken[:number]
 
     def next_us(self) -> int | None:
         """When the next entry becomes visible, or a time before that."""

@@ -16,7 +16,7 @@ from rockdove.core.errors import StoreError
 from rockdove.core.limits import COOL_DOWN_S
 from rockdove.core.message import Entry
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
-from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Effort, Physical, Snapshot, Want
+from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Effort, Physical, Sight, Snapshot, Want
 from rockdove.store.memory_lease import MemoryLeases
 from rockdove.store.memory_pile import Past, Pile
 from rockdove.store.memory_publish import MemoryPublications
@@ -67,8 +67,13 @@ class MemoryPhysical:
     def oldest(self, done: Done[int | None]) -> None:
         tell_soon(done, self.pile.oldest() if self.pile else None)
 
-    def peek(self, limit: int, done: Done[list[Entry]]) -> None:
-        tell_soon(done, self.pile.peek(limit) if self.pile else [])
+    def sight(self, limit: int, done: Done[list[Sight]]) -> None:
+        tell_soon(done, self.pile.sight(limit) if self.pile else [])
+
+    def read(self, ids: Sequence[int], done: Done[list[Entry]]) -> None:
+        pile = self.pile
+        found = [pile.find(id) for id in ids] if pile is not None else []
+        tell_soon(done, [entry for entry in found if entry is not None])
 
     def scan(self, after: int, limit: int, room_bytes: int, done: Done[list[Entry]]) -> None:
         tell_soon(done, self.pile.scan(after, limit, room_bytes) if self.pile else [])

@@ -16,7 +16,7 @@ from rockdove.core.lease import LEASED_US
 from rockdove.core.limits import DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
-from rockdove.store.base import Appended, Claimed, Counts, Draft, Want
+from rockdove.store.base import Appended, Claimed, Counts, Draft, Sight, Want
 from rockdove.store.memory_fifo import FifoLine
 from rockdove.store.memory_heap import Heap
 from rockdove.store.memory_line import Draw, Line
@@ -71,16 +71,21 @@ class Pile:
         """A claim in the best order that no time ends; what was not given for its size stays where it was."""
         now_us = self._pass_time()
         draw = self._line.draw(replace(want, spread=1), now_us)
+        size = self._fit(draw, want.room_bytes)
+        claimed = self._take(draw, want, now_us, LEASED_US)
+        claimed.bytes = size
+        return claimed
+
+    def _fit(self, draw: Draw, room_bytes: int) -> int:
+        """Put back what there is no room for; how many bytes the rest has."""
         kept, size = 0, 0
-        while kept < len(draw.entries) and size < want.room_bytes:
+        while kept < len(draw.entries) and size < room_bytes:
             size += stored_bytes(draw.entries[kept].message)
             kept += 1
         for entry in draw.entries[kept:]:
             self._line.show(entry)
         del draw.entries[kept:]
-        claimed = self._take(draw, want, now_us, LEASED_US)
-        claimed.bytes = size
-        return claimed
+        return size
 
     def unlease(self, ids: Sequence[int]) -> int:
         """Make leased entries visible; how many there are."""
@@ -128,10 +133,10 @@ class Pile:
         firsts = [first[0] for ages in (self._ages, self._leased_ages) if (first := ages.first()) is not None]
         return min(firsts, default=None)
 
-    def peek(self, limit: int) -> list[Entry]:
+    def sight(self, limit: int) -> list[Sight]:
         """Looks at every entry once: no order of visible and invisible ones together is kept for it."""
         first = heapq.nsmallest(limit, self._entries.values(), key=attrgetter("visible_us", "id"))
-        return [copy(entry) for entry in first]
+        return [Sight(entry.visible_us, entry.id, stored_bytes(entry.message)) for entry in first]
 
     def scan(self, after: int, limit: int, room_bytes: int) -> list[Entry]:
         """Looks at every id once. Entries stand in the order of their ids: none is ever put between others."""
@@ -195,7 +200,11 @@ class Pile:
         return appended
 
     def _claim(self, want: Want, now_us: int) -> Claimed:
-        claimed = self._take(self._line.draw(want, now_us), want, now_us, now_us + want.timeout_us)
+        # A bound is for the line the mark of a lease.
+        draw = self._line.draw(replace(want, room_bytes=0) if want.room_bytes else want, now_us)
+        size = self._fit(draw, want.room_bytes) if want.room_bytes else 0
+        claimed = self._take(draw, want, now_us, now_us + want.timeout_us)
+        claimed.bytes = size
         if self._fifo and want.attempt is not None and claimed.entries:
             self._remember(want.attempt, claimed.entries, now_us, now_us)
         return claimed

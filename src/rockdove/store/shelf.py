@@ -10,7 +10,7 @@ from rockdove.core import ids
 from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry, Message
 from rockdove.core.queue import PhysicalRecord
-from rockdove.store.base import Appended, Done, Draft
+from rockdove.store.base import Appended, Done, Draft, Sight
 from rockdove.store.row import decode_rows, entries, entry, stored_bytes
 from rockdove.store.sql import statement
 from rockdove.store.tally import Tally
@@ -106,9 +106,16 @@ class Shelf:
 
         self.writer.call(call, done)
 
-    def peek(self, limit: int, done: Done[list[Entry]]) -> None:
+    def sight(self, limit: int, done: Done[list[Sight]]) -> None:
+        def call(db: apsw.Connection) -> list[Sight]:
+            rows: Any = db.execute(statement.SIGHT, (self.record.number, limit))
+            return [Sight(self.shown_us(t, rc, sent), id, size) for id, t, rc, sent, size in rows]
+
+        self.writer.call(call, done)
+
+    def read(self, ids: Sequence[int], done: Done[list[Entry]]) -> None:
         def call(db: apsw.Connection) -> list[Entry]:
-            return [self.shown(row) for row in entries(db.execute(statement.PEEK, (self.record.number, limit)))]
+            return [self.shown(row) for id in ids for row in entries(db.execute(statement.SELECT_ENTRY, (id,)))]
 
         self.writer.call(call, done)
 
@@ -133,7 +140,12 @@ class Shelf:
 
     def shown(self, row: Entry) -> Entry:
         """An entry as others see it."""
+        row.visible_us = self.shown_us(row.visible_us, row.receive_count, row.message.sent_us)
         return row
+
+    def shown_us(self, t: int, receive_count: int, sent_us: int) -> int:
+        """From when an entry is visible, as others see it."""
+        return t
 
     def has_noisy(self) -> bool:
         return False

@@ -141,6 +141,8 @@ class StandardQueue(Shelf):
         expired: list[int] = []
         while len(claimed.entries) < want.limit:
             found = head.take(now, want.limit - len(claimed.entries), want.spread, self.rng)
+            if want.room_bytes:
+                found = head.fit(found, want, claimed)
             if not found:
                 break
             for old in found:
@@ -186,8 +188,7 @@ class StandardQueue(Shelf):
         arguments = (self.record.number, *fetch.start, KEPT, FETCHED_BYTES)
 
         def read(db: apsw.Connection) -> tuple[int, str]:
-            rows: list[Any] = db.execute(statement.REFILL, arguments).fetchall()
-            return rows[0]  # type: ignore[no-any-return]
+            return db.execute(statement.REFILL, arguments).get  # type: ignore[no-any-return]
 
         def fetched(result: tuple[int, str] | StoreError) -> None:
             parked, self._parked = self._parked, []

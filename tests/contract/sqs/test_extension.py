@@ -226,3 +226,21 @@ def test_they_are_not_sqs(web: Web, queue: SqsQueue) -> None:
         reply = web.call(target, {"QueueUrl": queue.url})
         assert reply.status == 400
         assert reply.json["__type"].endswith("#UnknownOperationException")
+
+
+def test_an_answer_holds_no_more_bytes_than_it_may(web: Web, make_json: QueueMaker) -> None:
+    """The ninth message of a megabyte is the last, for then there are more than 8 MiB."""
+    for queue in (make_json(), make_json(RockdovePhysicalQueues="3"), make_json.fifo()):
+        for number in range(11):
+            body = f"{number:02}" + "x" * 999_998
+            if queue.url.endswith(".fifo"):
+                queue.post("g", body)
+            else:
+                queue.send(body)
+        assert len(_peek(web, queue, MaxNumberOfMessages=100)) == 9
+        assert max(len(page) for page in _pages(web, queue, MaxNumberOfMessages=100)) <= 9
+        received = _receive(web, queue, MaxNumberOfMessages=100)
+        assert len(received) == 9
+        for message in received:
+            queue.delete(message)
+        assert len(_receive(web, queue, MaxNumberOfMessages=100)) == 2

@@ -62,3 +62,9 @@ def test_a_deep_queue(queue: Queue) -> None:
     for start in range(0, 6_000, 1_000):
         queue.send(*(str(number) for number in range(start, start + 1_000)))
     assert bodies(queue.peek(5_000)) == [str(number) for number in range(5_000)]
+
+
+def test_what_is_gone_since_it_was_seen_is_left_out(bench: Bench, queue: Queue) -> None:
+    first, second = queue.send("a", "b")
+    queue.remove(first)
+    assert bodies(bench.do(queue.physical().read, [first, second])) == ["b"]

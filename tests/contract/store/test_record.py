@@ -80,7 +80,7 @@ def test_one_physical_queue_for_a_record(bench: Bench, queue: Queue) -> None:
     first = bench.store.physical(queue.record, queue.record.physical[0])
     second = bench.store.physical(queue.record, queue.record.physical[0])
     bench.do(first.append, [queue.draft("a")])
-    assert bodies(bench.do(second.peek, 1)) == ["a"]
+    assert bodies(bench.do(second.scan, 0, 1, 1)) == ["a"]
     assert first.record == second.record == queue.record.physical[0]
 
 

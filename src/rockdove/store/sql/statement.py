@@ -156,12 +156,15 @@ SELECT
 """
 COLUMNS = "entry.id, t, rc, first, sent, md5, body, extra"
 SELECT_ENTRY = f"SELECT {COLUMNS} FROM entry JOIN body USING (id) WHERE entry.id = ?"
-PEEK = f"SELECT {COLUMNS} FROM entry JOIN body USING (id) WHERE pq = ? ORDER BY t, entry.id LIMIT ?"
+_SIZE = "octet_length(body) + coalesce(octet_length(extra), 0)"
+SIGHT = (
+    f"SELECT entry.id, t, rc, sent, {_SIZE} FROM entry JOIN body USING (id) WHERE pq = ? ORDER BY t, entry.id LIMIT ?"
+)
 # The next entries in the order of their ids, as one JSON document: no more once those before are so many bytes.
-SCAN = """
+SCAN = f"""
 WITH
   seen AS MATERIALIZED (
-    SELECT entry.id AS id, t, rc, first, sent, octet_length(body) + coalesce(octet_length(extra), 0) AS size
+    SELECT entry.id AS id, t, rc, first, sent, {_SIZE} AS size
     FROM entry JOIN body USING (id) WHERE entry.id > ?1 AND entry.id <= ?2 ORDER BY entry.id LIMIT ?3
   ),
   summed AS (SELECT *, sum(size) OVER (ORDER BY id) - size AS before FROM seen)
