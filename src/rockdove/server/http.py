@@ -142,6 +142,7 @@ class Connection(Reader):
 
     def _is_settled(self, method: bytes, spelled: dict[bytes, bytes]) -> bool:
         """Whether the request has its answer already. Whoever may not ask, and what cannot be read, is a fault."""
+        self._head_only = method == b"HEAD"
         headers = lower(spelled)
         if _NOTABLE.isdisjoint(headers):
             _learn(spelled)
@@ -167,12 +168,13 @@ class Connection(Reader):
         self._head_only = method == b"HEAD"
         if self._site.page(self, origin_form(url).partition(b"?")[0]):
             return True
-        if self._head_only:
-            self._write(405, b"text/plain", b"", b"Allow: GET, POST\r\n")
-        return self._head_only
+        if method == b"HEAD":
+            self._write(405, b"text/plain", b"Only GET and POST.\n", b"Allow: GET, POST\r\n")
+            return True
+        return False
 
     def show(self, page: Page) -> None:
-        self._write(page.status, page.kind, b"" if self._head_only else page.body, page.extra)
+        self._write(page.status, page.kind, page.body, page.extra)
 
     @property
     def headers(self) -> dict[bytes, bytes]:
@@ -256,9 +258,9 @@ class Connection(Reader):
                 b"Connection: close\r\n" if last else b"",
                 len(body),
             )
-            + body
+            + (b"" if self._head_only else body)
         )
-        self._to_browser = b""
+        self._to_browser, self._head_only = b"", False
         if last:
             self._busy = False
             self._closing = True
@@ -282,14 +284,15 @@ class Connection(Reader):
             return
         self._forget()
         self._json, self._operation = b"x-amz-target" in headers, None
-        self._keep_alive = False
+        self._keep_alive, self._head_only = False, self._parser.get_method() == b"HEAD"
         self.fail(RequestTooLarge(f"The request must be at most {self._limits.max_body_bytes} bytes long."))
 
     def _refuse(self, status: int, text: bytes) -> None:
         self._forget()
+        head_only = self._parser.get_method() == b"HEAD"
 
         def refuse() -> None:
-            self._keep_alive = False
+            self._keep_alive, self._head_only = False, head_only
             self._site.erred("", status)
             self._write(status, b"text/plain", text + b"\n")
 

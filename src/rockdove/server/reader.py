@@ -15,6 +15,8 @@ from rockdove.server.guard import Guard
 
 # Bytes that a client may send ahead of the request being served; past that, reading pauses.
 MAX_AHEAD_BYTES = 256 * 1024
+# What a header takes of the memory besides its own bytes.
+HEADER_BYTES = 160
 
 
 # Headers that offer another protocol.
@@ -105,8 +107,16 @@ class Reader(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """The client sends no more. If it may still read, it gets its answer; who waits for a message has gone."""
+        if self._ahead and self.waiting is None:
+            self._ahead.append((0, self._end))
+            return True
         self._keep_alive = False
         return self._busy and self.waiting is None
+
+    def _end(self) -> None:
+        """All that was sent before the client stopped sending has its answer."""
+        if self._transport is not None:
+            self._transport.close()
 
     def data_received(self, data: bytes) -> None:
         if self._closing or self._deaf:
@@ -155,10 +165,11 @@ class Reader(asyncio.Protocol):
         self._unfinished_bytes += number
         if self._headers_to_come:
             if self._unfinished_bytes >= self._limits.max_header_bytes:
-                self._refuse(
-                    431, b"The request's headers are too large: at most %d bytes." % self._limits.max_header_bytes
-                )
+                self._refuse_head()
                 return
+        elif self._head_bytes() > self._limits.max_header_bytes:
+            self._refuse_head()
+            return
         else:
             headers = lower(self._headers)
             length = headers.get(b"content-length", b"")
@@ -170,6 +181,14 @@ class Reader(asyncio.Protocol):
         self._hold()
         if self._busy or self._congested or self._ahead:
             self._pause()
+
+    def _head_bytes(self) -> int:
+        """Of the request being read: its URL, and its headers as they were sent."""
+        headers = self._headers
+        return sum(map(len, self._url)) + sum(map(len, headers)) + sum(map(len, headers.values())) + 4 * len(headers)
+
+    def _refuse_head(self) -> None:
+        self._refuse(431, b"The request's headers are too large: at most %d bytes." % self._limits.max_header_bytes)
 
     def _give_leave(self, headers: dict[bytes, bytes]) -> None:
         """A client may have sent all headers, and the body only when it is told to go on."""
@@ -187,7 +206,11 @@ class Reader(asyncio.Protocol):
             return False
         poll = select.poll()
         poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLRDHUP)
-        return bool(poll.poll(0))
+        gone = bool(poll.poll(0))
+        if gone:
+            # Nothing else would end what it had sent ahead before it left.
+            self._transport.close()
+        return gone
 
     def shut(self) -> None:
         """The service is stopping: finish what is being served, hold nobody, and take nothing new."""
@@ -215,9 +238,11 @@ class Reader(asyncio.Protocol):
         if self._congested:
             self._cut_off()
             return True
-        if self._busy or not self._unfinished_bytes or self._deaf:
+        if self._deaf or not (self._unfinished_bytes or self._ahead_bytes):
             return False
-        self._refuse(503, b"The service has no memory left for a request that arrives so slowly. Please try again.")
+        self._ahead.clear()
+        self._ahead_bytes = 0
+        self._refuse(503, b"The service has no memory left for requests that wait so long. Please try again.")
         return True
 
     def check_time(self, now_s: float) -> None:
@@ -277,9 +302,15 @@ class Reader(asyncio.Protocol):
         self._complete = True
         self._headers_to_come.append(True)
         self._continued = False
-        self._unfinished_bytes = 0
         if self._closing or self._deaf:
+            self._unfinished_bytes = 0
             return
+        if self._unfinished_bytes:
+            # It came in pieces, of which only the first ones were measured.
+            self._unfinished_bytes = 0
+            if self._head_bytes() > self._limits.max_header_bytes:
+                self._refuse_head()
+                return
         parts, urls, headers = self._body, self._url, self._headers
         body = parts[0] if len(parts) == 1 else b"".join(parts)
         url = urls[0] if len(urls) == 1 else b"".join(urls)
@@ -304,8 +335,9 @@ class Reader(asyncio.Protocol):
         headers.clear()
 
     def _put_aside(self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool) -> None:
-        self._ahead.append((len(body), lambda: self._serve(method, url, headers, body, keep_alive)))
-        self._ahead_bytes += len(body)
+        number = len(url) + len(body) + _held_bytes(headers)
+        self._ahead.append((number, lambda: self._serve(method, url, headers, body, keep_alive)))
+        self._ahead_bytes += number
         self._hold()
         self._pause()
 
@@ -355,3 +387,8 @@ class Reader(asyncio.Protocol):
     @abstractmethod
     def _refuse(self, status: int, text: bytes) -> None:
         """Answer what cannot be understood, after what came before it, and hang up."""
+
+
+def _held_bytes(headers: dict[bytes, bytes]) -> int:
+    """About what they take of the memory."""
+    return sum(map(len, headers)) + sum(map(len, headers.values())) + HEADER_BYTES * len(headers)

@@ -5,6 +5,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -40,6 +41,16 @@ def test_headers_over_the_limit(start: Start, dial: Dial, pieces: int) -> None:
     reply = wire.read()
     assert (reply.status, reply.text) == (431, "The request's headers are too large: at most 2048 bytes.\n")
     assert wire.is_closed()
+
+
+@pytest.mark.parametrize("size", [1950, 2500, 3500], ids=str)
+@pytest.mark.parametrize("rest", [b"\r\n", b"Content-Length: 2\r\n\r\n", b"Content-Length: 2\r\n\r\n{}"], ids=len)
+def test_headers_over_the_limit_with_their_second_piece(start: Start, dial: Dial, size: int, rest: bytes) -> None:
+    wire = dial(start(max_header_bytes=2048))
+    wire.send(HEAD + b"X-Long: " + b"x" * 1000)
+    time.sleep(0.05)
+    wire.send(b"x" * (size - 1000) + b"\r\nX-More: " + b"y" * 150 + b"\r\n" + rest)
+    assert wire.read().status == 431
 
 
 def test_headers_within_the_limit(start: Start, dial: Dial) -> None:
@@ -194,6 +205,32 @@ def test_the_memory_for_unfinished_requests_is_bounded(start: Start, dial: Dial,
             reply = wire.read()
             assert (reply.status, "no memory" in reply.text) == (503, True)
     assert eventually(lambda: held_bytes(service) == 0)
+
+
+AHEAD = {
+    "headers": (b"GET /health HTTP/1.1\r\nHost: queue.test\r\nX-Long: " + b"x" * 60_000 + b"\r\n\r\n") * 16,
+    # Which take far more memory than their bytes.
+    "small headers": b"GET / HTTP/1.1\r\nHost: x\r\n%b\r\n" % b"".join(b"%d:\r\n" % number for number in range(8_000)),
+    "urls": (b"GET /health?" + b"x" * 60_000 + b" HTTP/1.1\r\nHost: queue.test\r\n\r\n") * 16,
+}
+
+
+@pytest.mark.parametrize("ahead", AHEAD.values(), ids=AHEAD)
+def test_heads_of_requests_ahead_count(start: Start, dial: Dial, web: Callable[..., Web], ahead: bytes) -> None:
+    """Whatever a request is made of, a few of them are enough, and all clients together may not send more."""
+    service = start(max_buffered_bytes=2_000_000)
+    empty = web(service).create("empty")
+    with Neighbour(service.port):
+        wires = [receive_wait(service, dial, empty, 4) for _ in range(20)]
+        most = 0
+        for wire in wires:
+            wire.socket.settimeout(0.02)
+            with suppress(TimeoutError):
+                wire.send(ahead)
+            most = max(most, held_bytes(service))
+        assert 1_000_000 < most <= 2_000_000
+        wires[0].socket.settimeout(20)
+        assert [wires[0].read().status for _ in range(2)] == [200, 503], "the first has its answer, and is told"
 
 
 def receive_wait(service: RunningService, dial: Dial, url: str, wait_s: int = 20) -> Wire:

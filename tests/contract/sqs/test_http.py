@@ -61,6 +61,28 @@ def test_other_methods(web: Web, url: str, method: str) -> None:
     assert web.request("GET", "/health").status == 200
 
 
+@pytest.mark.parametrize(
+    ("target", "header", "status"),
+    [
+        (b"/health", b"X-A: b", 200),
+        (b"/", b"X-A: b", 405),
+        (b"/health", b"Content-Encoding: gzip", 415),
+        (b"/health", b"Origin: http://elsewhere.example", 403),
+        (b"/", b"Origin: http://elsewhere.example\r\nX-Amz-Target: AmazonSQS.ListQueues", 403),
+    ],
+)
+def test_an_answer_to_head_has_no_body(wire: Wire, target: bytes, header: bytes, status: int) -> None:
+    wire.send(b"HEAD %b HTTP/1.1\r\nHost: queue.test\r\n%b\r\n\r\n" % (target, header))
+    wire.send(b"GET /health HTTP/1.1\r\nHost: queue.test\r\n\r\n")
+    wire.socket.settimeout(1)
+    received = b""
+    while b"\r\n\r\nok" not in received:
+        received += wire.socket.recv(65536)
+    first, _, rest = received.partition(b"\r\n\r\n")
+    assert first.startswith(b"HTTP/1.1 %d " % status)
+    assert rest.startswith(b"HTTP/1.1 200 ")
+
+
 def test_answers_say_what_they_are(web: Web, url: str) -> None:
     reply = web.call("SendMessage", {"QueueUrl": url, "MessageBody": "x"})
     assert reply.headers["content-type"] == "application/x-amz-json-1.0"
@@ -406,6 +428,33 @@ def test_who_says_that_it_sends_no_more_still_gets_its_answer(service: RunningSe
         while data := client.recv(65536):
             answer += data
     assert answer.startswith(b"HTTP/1.1 200")
+
+
+def test_who_says_that_it_sends_no_more_gets_all_answers(service: RunningService, send: bytes) -> None:
+    for requests in ([b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"] * 4, [send] * 20, [send, send[:40]]):
+        with socket.create_connection(("127.0.0.1", service.port), timeout=10) as client:
+            client.sendall(b"".join(requests))
+            client.shutdown(socket.SHUT_WR)
+            answer = b""
+            while data := client.recv(65536):
+                answer += data
+        assert answer.count(b"HTTP/1.1 200") == len(requests) - (requests[-1] == send[:40])
+
+
+def test_who_sends_a_poll_ahead_and_leaves_is_forgotten(
+    service: RunningService, web: Web, url: str, send: bytes
+) -> None:
+    """A message that comes for it goes to somebody else, and its connection ends."""
+    poll = json_request("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20})
+    client = socket.create_connection(("127.0.0.1", service.port), timeout=10)
+    client.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 2 + poll)
+    client.shutdown(socket.SHUT_WR)
+    time.sleep(0.1)
+    web.call("SendMessage", {"QueueUrl": url, "MessageBody": "x"})
+    assert len(web.call("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 2}).json["Messages"]) == 1
+    while client.recv(65536):
+        pass
+    client.close()
 
 
 def test_who_does_not_read_its_answers_gets_no_more_of_them(
