@@ -1,5 +1,6 @@
 """A queue that is read through a journal: each message id once, wherever the driver is killed."""
 
+import json
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rockdove.client import Client
 from rockdove.spark.service.option import Options
@@ -63,6 +65,25 @@ def test_a_run_ends_although_messages_keep_coming(
     engine = make(kind=Busy)
     engine.run()
     assert {row["body"] for row in engine.rows} >= set(bodies(5))
+
+
+def test_a_checkpoint_of_another_queue_is_refused(
+    make: Make, client: Client, queue: str, where: Place, narrow: Table, tmp_path: Path
+) -> None:
+    client.send_batch(queue, bodies(5))
+    engine = make()
+    engine.run()
+    other = JournalStream(replace(where, queue="other"), narrow, option.for_stream(Options({})), tmp_path / "journal")
+    with pytest.raises(Refused, match=f"checkpoint is that of the queue {queue}, not of other"):
+        other.latestOffset(json.loads(engine.offsets[-1]), other.getDefaultReadLimit())
+    other.stop()
+    # One from before offsets had the queue goes on.
+    old = json.loads(engine.offsets[-1])
+    del old["queue"]
+    engine.offsets = [json.dumps(old)]
+    engine.committed = 1
+    engine.run()
+    assert len(engine.offsets) == 1
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -26,14 +26,25 @@ HOUR_S = 3600
 Make = Callable[..., Engine]
 
 
+class Doomed(Engine):
+    """Killed once, when the rows are written and the batch is not committed."""
+
+    def step(self) -> None:
+        if self.table and not self.kills:
+            self.kills += 1
+            raise Killed
+
+
 @pytest.fixture
 def make(where: Place, narrow: Table) -> Make:
     """`make(seed, risk, consumer="c")` gives a query that is killed so often, with these options."""
 
-    def engine(seed: int = 1, risk: float = 0, kind: type[Engine] = Engine, **options: str) -> Engine:
+    def engine(
+        seed: int = 1, risk: float = 0, kind: type[Engine] = Engine, at: Place = where, **options: str
+    ) -> Engine:
         chosen = option.for_stream(Options({"maxMessagesPerTrigger": "25", "waitTimeSeconds": "0", **options}))
-        reader = LeaseStream(where, narrow, chosen)
-        return kind(lambda: LeaseStream(where, narrow, chosen, sleep=lambda s: None), reader, random.Random(seed), risk)
+        reader = LeaseStream(at, narrow, chosen)
+        return kind(lambda: LeaseStream(at, narrow, chosen, sleep=lambda s: None), reader, random.Random(seed), risk)
 
     return engine
 
@@ -115,14 +126,6 @@ def test_an_hour_or_a_month_between_kill_and_restart_changes_nothing(
     make: Make, client: Client, queue: str, steady: RunningService
 ) -> None:
     client.send_batch(queue, bodies(20))
-
-    class Doomed(Engine):
-        def step(self) -> None:
-            """Killed once, when the rows are written and the batch is not committed."""
-            if self.table and not self.kills:
-                self.kills += 1
-                raise Killed
-
     engine = make(kind=Doomed)
     with pytest.raises(Killed):
         engine.run()
@@ -201,12 +204,65 @@ def test_a_batch_may_be_more_than_receives_may_have_in_flight(services: Services
         assert counts(client, "deep") == (20, 0)
 
 
-def test_a_consumer_that_another_checkpoint_has_used_is_refused(make: Make, client: Client, queue: str) -> None:
+def test_checkpoints_that_are_told_the_same_consumer_have_their_own_messages(
+    make: Make, client: Client, queue: str
+) -> None:
     client.send_batch(queue, bodies(5))
-    make(consumer="daily").run()
+    one, other = make(kind=Doomed, consumer="daily"), make(consumer="daily")
+    with pytest.raises(Killed):
+        one.run()
+    client.send_batch(queue, bodies(5, begin=5))
+    other.run()
+    one.run()
+    assert Counter(row["body"] for row in one.rows) == Counter(bodies(5))
+    assert Counter(row["body"] for row in other.rows) == Counter(bodies(5, begin=5))
+    assert {json.loads(each.offsets[0])["consumer"].rpartition("-")[0] for each in (one, other)} == {"daily"}
+
+
+def test_a_checkpoint_from_before_consumers_were_minted_goes_on(make: Make, client: Client, queue: str) -> None:
+    """Its offsets have the option as it was, and no queue."""
     client.send_batch(queue, bodies(5))
-    with pytest.raises(Refused, match="another query has the same consumer"):
-        make(consumer="daily").run()
+    client.lease_batch(queue, "daily", 0, 1, limit=3)
+    engine = make(consumer="daily")
+    engine.offsets = ['{"consumer": "daily", "sequence": 1, "shards": 1, "size": 3}']
+    engine.run()
+    assert Counter(row["body"] for row in engine.rows) == Counter(bodies(5))
+    assert [len(rows) for rows in engine.table.values()] == [3, 2]
+    assert json.loads(engine.offsets[1])["consumer"] == "daily"
+
+
+def test_a_checkpoint_that_was_copied_is_refused_once_the_other_is_further(
+    make: Make, client: Client, queue: str
+) -> None:
+    client.send_batch(queue, bodies(5))
+    one, copy = make(kind=Doomed), make()
+    with pytest.raises(Killed):
+        one.run()
+    copy.offsets = list(one.offsets)
+    one.run()
+    with pytest.raises(Refused, match="or a copy of another query's"):
+        copy.run()
+
+
+def test_a_checkpoint_of_another_queue_is_refused(make: Make, client: Client, queue: str, where: Place) -> None:
+    client.send_batch(queue, bodies(5))
+    engine = make(kind=Doomed)
+    with pytest.raises(Killed):
+        engine.run()
+    client.create_queue(f"{queue}-2")
+    client.send_batch(f"{queue}-2", bodies(5))
+    wrong = make(at=replace(where, queue=f"{queue}-2"))
+    wrong.offsets, wrong.committed = engine.offsets, 0
+    for committed in (0, 1):
+        wrong.committed = committed
+        with pytest.raises(Refused, match=f"checkpoint is that of the queue {queue}, not of {queue}-2"):
+            wrong.run()
+    assert counts(client, f"{queue}-2") == (5, 0)
+    # A URL is the same queue.
+    url = make(at=replace(where, queue=client.queue_url(queue)))
+    url.offsets = engine.offsets
+    url.run()
+    assert Counter(row["body"] for row in url.rows) == Counter(bodies(5))
 
 
 def test_a_queue_that_was_deleted_is_one_clear_error(make: Make, client: Client, queue: str) -> None:

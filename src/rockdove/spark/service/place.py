@@ -45,9 +45,14 @@ class Place(Struct, frozen=True):
         return Client(self.endpoint, region=self.region, credentials=self.credentials, retry=retry or patient)
 
     @property
+    def queue_name(self) -> str:
+        """The same whether the queue is told by its name or by its URL."""
+        return self.queue.rpartition("/")[2]
+
+    @property
     def name(self) -> str:
         """What messages call the queue."""
-        return f"{self.queue.rpartition('/')[2]} at {self.endpoint}"
+        return f"{self.queue_name} at {self.endpoint}"
 
 
 def find(options: Options) -> Place:
@@ -56,7 +61,10 @@ def find(options: Options) -> Place:
     if queue is None:
         raise BadOption(f"the option {QUEUE} is missing: it names a queue, by its name or its URL")
     parts = urlsplit(queue)
-    of_queue = f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else None
+    of_queue = None
+    if parts.scheme in ("http", "https"):
+        of_queue = f"{parts.scheme}://{parts.netloc}"
+        queue = queue.rstrip("/")
     try:
         endpoint = parse_endpoint(options.text(ENDPOINT) or of_queue)
     except ValueError as error:

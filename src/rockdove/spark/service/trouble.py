@@ -11,6 +11,15 @@ class Refused(RockdoveError):
     """The query cannot go on; the message tells why."""
 
 
+def same_queue(place: Place, name: str) -> None:
+    """Raises `Refused` if a checkpoint has the name of another queue. Old ones have none."""
+    if name and name != place.queue_name:
+        raise Refused(
+            f"the checkpoint is that of the queue {name}, not of {place.queue_name}: begin a new checkpoint, or read "
+            f"{name} with this one"
+        )
+
+
 @contextmanager
 def told(place: Place, ended: str | None = None) -> Iterator[None]:
     """Faults that have a meaning of their own for queries are raised as `Refused`.
@@ -25,7 +34,7 @@ def told(place: Place, ended: str | None = None) -> Iterator[None]:
         raise Refused(
             ended
             or f"what this query wants to read of {place.name} was acknowledged or released already: its checkpoint is "
-            "older than the queue, or another query has the same consumer. Begin a new checkpoint with a new consumer"
+            "older than the queue, or a copy of another query's. Begin a new checkpoint"
         ) from None
     except OverLimit as fault:
         raise Refused(

@@ -11,12 +11,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from rockdove.client import Client
+from rockdove.core.limits import MAX_CONSUMER_LENGTH
 from rockdove.spark.service.place import Place
-from rockdove.spark.service.trouble import Refused, told
+from rockdove.spark.service.trouble import Refused, same_queue, told
 from rockdove.spark.source.option import CONSUMER, StreamOptions
 from rockdove.spark.source.schema import Table
 
@@ -24,6 +26,8 @@ from rockdove.spark.source.schema import Table
 PER_TRIGGER: Final = 100_000
 # Messages of one lease: few enough for its bytes to seldom end it early, and for others to be served between two.
 LEASE: Final = 2_000
+# What consumers are called if nothing was told.
+_CONSUMER: Final = "spark"
 # Seconds between two looks at a queue that is empty.
 _LOOK_S: Final = (0.05, 0.5)
 # A queue whose messages others hold gives empty batches; they come so slowly.
@@ -38,9 +42,11 @@ class Offset(Struct, frozen=True, kw_only=True):
     shards: int = 0
     # Messages of one lease, at most.
     size: int = 0
+    # Its name; empty in offsets of checkpoints that began before there was one.
+    queue: str = ""
 
     def json(self) -> dict[str, Any]:
-        return {"consumer": self.consumer, "sequence": self.sequence, "shards": self.shards, "size": self.size}
+        return asdict(self)
 
 
 class Shard(InputPartition):
@@ -80,7 +86,8 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Spark may ask for it again when it replays the first batch: then only the sequence counts."""
         if self._first is None:
-            self._first = Offset(consumer=self._options.consumer or f"spark-{uuid.uuid4().hex}", sequence=0)
+            consumer = mint(self._options.consumer or _CONSUMER)
+            self._first = Offset(consumer=consumer, sequence=0, queue=self._place.queue_name)
         return self._first.json()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
@@ -88,18 +95,18 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """Leases nothing: that waits until the offset is logged."""
-        begin = parse(start)
+        begin = self._parse(start)
         self._acknowledge(begin)
         visible, physical = self._await(begin)
         if not visible:
             return start
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else visible
-        end = plan(begin, visible, most, self._options.partitions or physical)
+        end = plan(replace(begin, queue=self._place.queue_name), visible, most, self._options.partitions or physical)
         self._planned = end
         return end.json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Shard]:
-        begin, last = parse(start), parse(end)
+        begin, last = self._parse(start), self._parse(end)
         # The consumer of the start may be one that was minted for a replay, and never logged.
         return [
             Shard(last.consumer, shard, begin.sequence, last.sequence, last.size)
@@ -126,11 +133,16 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 yield self._table.of_messages(lease.messages)
 
     def commit(self, end: dict[str, Any]) -> None:
-        self._acknowledge(parse(end))
+        self._acknowledge(self._parse(end))
 
     def stop(self) -> None:
         if self._client is not None:
             self._client.close()
+
+    def _parse(self, offset: dict[str, Any]) -> Offset:
+        found = parse(offset)
+        same_queue(self._place, found.queue)
+        return found
 
     def _acknowledge(self, offset: Offset) -> None:
         """Spark has written that it is done with all up to here."""
@@ -183,6 +195,12 @@ def parse(offset: dict[str, Any]) -> Offset:
         ) from None
 
 
+def mint(prefix: str) -> str:
+    """A name for the consumer of a new checkpoint: no two may have the same, whatever they are told."""
+    own = uuid.uuid4().hex
+    return f"{prefix[: MAX_CONSUMER_LENGTH - len(own) - 1]}-{own}"
+
+
 def plan(begin: Offset, visible: int, most: int, partitions: int) -> Offset:
     """Leases for what is visible, or for as much of it as one batch may have."""
     shards = min(partitions, visible, most)
@@ -191,4 +209,4 @@ def plan(begin: Offset, visible: int, most: int, partitions: int) -> Offset:
     size = -(-each // steps)
     if shards * steps * size > most:
         size = each // steps
-    return Offset(consumer=begin.consumer, sequence=begin.sequence + steps, shards=shards, size=size)
+    return replace(begin, sequence=begin.sequence + steps, shards=shards, size=size)

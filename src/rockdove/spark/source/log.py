@@ -19,7 +19,7 @@ from rockdove.client import Client
 from rockdove.core.errors import Fault
 from rockdove.core.limits import MAX_RETENTION_S
 from rockdove.spark.service.place import Place
-from rockdove.spark.service.trouble import Refused, told
+from rockdove.spark.service.trouble import Refused, same_queue, told
 from rockdove.spark.source import column
 from rockdove.spark.source.gather import Received, gather
 from rockdove.spark.source.journal import Journal, Segment
@@ -63,8 +63,7 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxRows(self._options.per_trigger or PER_TRIGGER)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        journal = self._open()
-        return {"journal": journal.id, "sequence": journal.cut}
+        return self._offset(self._open().cut)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._until_ms = int(self._clock() * 1000)
@@ -77,7 +76,7 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Messages that are known already are no end: others may stand behind them.
         while journal.last == begin and not self._ended and self._take(most):
             pass
-        return {"journal": journal.id, "sequence": journal.last}
+        return start if journal.last == begin else self._offset(journal.last)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Part]:
         number = self._options.partitions or _PARTITIONS
@@ -126,12 +125,17 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._keep_ms = (_retention_s(self._client, self._place.queue) + _MARGIN_S) * 1000
         return self._client
 
+    def _offset(self, sequence: int) -> dict[str, Any]:
+        return {"journal": self._open().id, "sequence": sequence, "queue": self._place.queue_name}
+
     def _sequence(self, offset: dict[str, Any]) -> int:
         if "journal" not in offset:
             raise Refused(
                 "the checkpoint is that of a queue in Rockdove, read by leases: begin a new checkpoint, or set the "
                 "option service"
             )
+        # There was none in checkpoints before.
+        same_queue(self._place, offset.get("queue", ""))
         journal = self._open()
         sequence = int(offset["sequence"])
         if offset["journal"] != journal.id or sequence > journal.last:

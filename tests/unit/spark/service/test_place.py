@@ -21,6 +21,11 @@ def test_a_url_names_the_endpoint_and_at_aws_the_region() -> None:
     assert find(Options({"queue": "http://h:1/0/jobs"})).region is None
 
 
+def test_a_url_may_end_with_a_slash() -> None:
+    found = find(Options({"queue": "http://h:1/0/jobs/"}))
+    assert (found.queue, found.queue_name) == ("http://h:1/0/jobs", "jobs")
+
+
 def test_an_endpoint_goes_before_that_of_the_url() -> None:
     assert find(Options({"queue": "http://h:1/0/jobs", "endpoint": "http://other:2"})).endpoint == "http://other:2"
 

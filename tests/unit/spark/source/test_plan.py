@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rockdove.core.limits import MAX_CONSUMER_LENGTH
 from rockdove.spark.service.option import BadOption, Options
 from rockdove.spark.service.trouble import Refused
 from rockdove.spark.source import option
-from rockdove.spark.source.lease import LEASE, Offset, parse, plan
+from rockdove.spark.source.lease import LEASE, Offset, mint, parse, plan
 
 BEGIN = Offset(consumer="c", sequence=7)
 
@@ -42,8 +43,14 @@ def test_it_is_cut_so(visible: int, most: int, partitions: int, expected: tuple[
 
 
 def test_an_offset_survives_its_json() -> None:
-    offset = Offset(consumer="c", sequence=3, shards=2, size=10)
+    offset = Offset(consumer="c", sequence=3, shards=2, size=10, queue="q")
     assert parse(offset.json()) == offset
+
+
+def test_no_two_checkpoints_have_the_same_consumer() -> None:
+    assert mint("daily") != mint("daily")
+    assert mint("daily").startswith("daily-")
+    assert len(mint("x" * MAX_CONSUMER_LENGTH)) == MAX_CONSUMER_LENGTH
 
 
 def test_the_offset_of_a_journal_is_refused() -> None:
