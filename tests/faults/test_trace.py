@@ -1,6 +1,8 @@
 """Traces under faults: the service goes on, every file that shows can be read, and what is missing is counted."""
 
+import os
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +19,8 @@ from tests.support.server import Server
 from tests.support.trail import files, incomplete, rows
 
 PATIENCE_S = 60
+# What the service promises.
+STOPS_WITHIN_S = 5
 DISK_BYTES = 1_000_000
 
 
@@ -137,3 +141,18 @@ def test_a_full_disk_costs_events_and_no_request(tmp_path: Path) -> None:
                 server.kill()
         assert rows(tmp_path / "trace") != []
         assert "No space left on device" in server.process.err.read_text()
+
+
+def test_a_process_that_hangs_does_not_hold_up_the_stop(traced: Server, tmp_path: Path) -> None:
+    """As one does that waits for a disk. What it had is lost, and the log says so."""
+    traffic = Traffic(traced)
+    wait_for(lambda: len(traffic.sent) >= 10)
+    children = Path(f"/proc/{traced.process.pid}/task/{traced.process.pid}/children").read_text().split()
+    [writer] = [int(pid) for pid in children if b"rockdove.trace.child" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(writer, signal.SIGSTOP)
+    before = len(traffic.sent)
+    wait_for(lambda: len(traffic.sent) > before + 10)
+    traffic.end()
+    assert traced.process.stop(STOPS_WITHIN_S) == 0
+    assert not Path(f"/proc/{writer}").exists()
+    assert "took too long at the end" in traced.process.err.read_text()

@@ -56,8 +56,11 @@ from rockdove.wire.shape import Request, Result
 
 # The account of a service without accounts.
 ANYBODY = FIRST_ID
-# Seconds that requests being served have to finish when the service stops.
+# Seconds that requests being served have to finish when the service stops, after how many of them all should have
+# ended, and how many the trace has for its end at least.
 STOP_S = 3.0
+ENDED_S = 4.0
+TRACE_S = 1.0
 
 log = logging.getLogger("rockdove")
 # Its level does not depend on the log's: who wants it asks for it by --access-log.
@@ -246,8 +249,8 @@ class Service:
         self._listener.close()
         for connection in list(self.connections):
             connection.shut()
-        deadline = asyncio.get_running_loop().time() + STOP_S
-        while self.connections and asyncio.get_running_loop().time() < deadline:
+        time, began_s = asyncio.get_running_loop().time, asyncio.get_running_loop().time()
+        while self.connections and time() < began_s + STOP_S:
             await asyncio.sleep(0.01)
         self.guard.close()
         await self.retention.close()
@@ -256,7 +259,7 @@ class Service:
         await self.metrics.close()
         self.store.close()
         if self.recorder is not None:
-            await asyncio.to_thread(self.recorder.close)
+            await asyncio.to_thread(self.recorder.close, max(began_s + ENDED_S - time(), TRACE_S))
         log.info("stopped", extra=fields("stop"))
 
     def _end_polls(self) -> None:

@@ -4,6 +4,7 @@ It is a process of its own so that encoding takes no time from the one that serv
 if that one is killed: then the input ends, and what has come is written. `python -m rockdove.trace.child PLAN` runs it.
 """
 
+import contextlib
 import os
 import signal
 import sys
@@ -38,13 +39,19 @@ def _tell(writer: Writer, told: News, output: int) -> News:
     return news
 
 
+def step_back() -> None:
+    """Those who are served go first, and are not interrupted when a batch comes; as far as the system lets us."""
+    with contextlib.suppress(OSError):
+        os.nice(10)
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+
 def main() -> None:
     # Ctrl-C and systemd mean all processes at once: this one ends when its input does.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    # Those who are served go first, and are not interrupted when a batch comes.
-    os.nice(10)
-    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    step_back()
     plan = msgspec.json.decode(sys.argv[1], type=Plan)
     clock = SystemClock()
     writer = Writer(plan, clock)

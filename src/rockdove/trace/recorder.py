@@ -29,10 +29,14 @@ AT_ONCE = 1_000
 REPLACE_S = 1.0
 # After so many seconds without a loss, the trouble is over.
 CALM_S = 5.0
-# Seconds that the process has at the end to write the rest.
+# Seconds that the process has at the end to write the rest, unless there is a hurry.
 CLOSE_S = 20.0
 
+# And to end once it was killed, which one that waits for a dead disk does not.
+KILLED_S = 0.5
+
 DIED = "the process that writes it has died"
+SLOW = "the process that writes it took too long at the end"
 
 log = logging.getLogger("rockdove.trace")
 
@@ -78,6 +82,7 @@ class Recorder:
         self._missed = 0
         self._process: Process | None = None
         self._replace_s = 0.0
+        self._gave_up = False
         # What the processes have told that are no more.
         self._past = News()
         # Why events were dropped here, until it has been told.
@@ -124,15 +129,17 @@ class Recorder:
         process = self._process
         return self._past.written + (process.news.written if process is not None else 0)
 
-    def close(self) -> None:
-        """Write everything; returns when it is written, or given up."""
+    def close(self, wait_s: float = CLOSE_S) -> None:
+        """Write everything; returns when it is written, or given up because it takes longer than that."""
         if self._thread is not None:
             self._stopping.set()
-            self._thread.join(CLOSE_S)
-            if self._thread.is_alive() and self._process is not None:
+            self._thread.join(wait_s)
+            process = self._process
+            if self._thread.is_alive() and process is not None:
                 # It takes nothing any more, and the thread waits for it.
-                self._process.kill()
-            self._thread.join()
+                self._gave_up = True
+                process.kill()
+                self._thread.join(KILLED_S)
             self._thread = None
 
     # In the recorder's own thread.
@@ -188,7 +195,7 @@ class Recorder:
             self._past = News(self._past.written + process.news.written, self._past.dropped + process.news.dropped)
             self._process = None
             self._replace_s = monotonic() + REPLACE_S
-            self._reason = reason or process.news.trouble
+            self._reason = reason or (SLOW if self._gave_up else process.news.trouble)
 
     def _miss(self, number: int) -> None:
         with self._lock:
