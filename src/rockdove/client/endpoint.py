@@ -28,7 +28,9 @@ class Endpoint(Struct, frozen=True):
 def parse_endpoint(url: str | None = None) -> Endpoint:
     """Without a URL, the environment's ``ROCKDOVE_ENDPOINT`` or the default. Raises ValueError."""
     url = url or os.environ.get("ROCKDOVE_ENDPOINT") or DEFAULT_ENDPOINT
-    advice = f"the endpoint must look like {DEFAULT_ENDPOINT}, not {url!r}"
+    # What stands before an @ may be a password.
+    seen = "have a user's name or password" if "@" in url else f"be {url!r}"
+    advice = f"the endpoint must look like {DEFAULT_ENDPOINT}, and not {seen}"
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -34,6 +34,8 @@ def _given(options: Options) -> Credentials | None:
         missing, there = (ACCESS_KEY, SECRET_KEY) if key is None else (SECRET_KEY, ACCESS_KEY)
         raise BadOption(f"the option {missing} is missing: {there} alone signs nothing")
     if key is None or secret is None:
+        if options.text(SESSION_TOKEN) is not None:
+            raise BadOption(f"the option {ACCESS_KEY} is missing: {SESSION_TOKEN} alone signs nothing")
         return None
     if options.text(PROFILE) is not None:
         raise BadOption(f"the option {PROFILE} and the option {ACCESS_KEY} exclude each other")

@@ -3,8 +3,18 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rockdove.core.errors import BatchTooOld, LeaseEnded, OverLimit, QueueDoesNotExist, RockdoveError
-from rockdove.spark.service.place import Place
+from rockdove.client import UnexpectedAnswer
+from rockdove.core.errors import (
+    BatchTooOld,
+    InvalidAction,
+    InvalidAttributeName,
+    LeaseEnded,
+    OverLimit,
+    QueueDoesNotExist,
+    RockdoveError,
+    UnknownOperation,
+)
+from rockdove.spark.service.place import SERVICE, Place
 
 
 class Refused(RockdoveError):
@@ -40,6 +50,13 @@ def told(place: Place, ended: str | None = None) -> Iterator[None]:
         raise Refused(
             f"{place.name} does not take that much at once: {fault.message} Cut what is written into more partitions "
             "(repartition)"
+        ) from None
+    except (InvalidAttributeName, InvalidAction, UnknownOperation, UnexpectedAnswer) as error:
+        if place.service != "rockdove":
+            raise
+        raise Refused(
+            f"{place.name} does not answer as Rockdove does ({error}): the option {SERVICE} says that it is. For "
+            "another service say sqs, or leave the option out"
         ) from None
     except BatchTooOld:
         raise Refused(

@@ -52,6 +52,13 @@ def test_half_a_pair_is_an_error_that_shows_no_key(there: str, missing: str) -> 
     assert "hush" not in str(caught.value)
 
 
+def test_a_token_alone_is_an_error() -> None:
+    for more in ({}, {"profile": "work"}):
+        with pytest.raises(BadOption, match="option accessKey is missing: sessionToken") as caught:
+            find(Options({"sessionToken": "hush", **more}), ENVIRONMENT)
+        assert "hush" not in str(caught.value)
+
+
 def test_keys_and_a_profile_exclude_each_other() -> None:
     with pytest.raises(BadOption, match="option profile and the option accessKey"):
         find(Options({"accessKey": "a", "secretKey": "s", "profile": "work"}), {})

@@ -34,6 +34,15 @@ def test_load_may_name_the_queue() -> None:
     assert find(Options({"path": "jobs"})).queue == "jobs"
 
 
+@pytest.mark.parametrize(
+    "given", [{"queue": "q", "endpoint": "http://me:hush@h:1"}, {"queue": "http://me:hush@h:1/0/q"}]
+)
+def test_a_password_in_an_address_is_not_repeated(given: dict[str, str]) -> None:
+    with pytest.raises(BadOption, match=r"option endpoint: .* password") as caught:
+        find(Options(given))
+    assert "hush" not in str(caught.value)
+
+
 def test_what_is_wrong_names_the_option() -> None:
     for given, named in [
         ({}, "option queue is missing"),
