@@ -138,6 +138,8 @@ class Gate:
     def _rule(self, operation: Operation) -> Callable[[Guest, str, Any], None] | None:
         """By what names a queue: so a new operation on a queue cannot be forgotten here."""
         members = operation.request.__struct_fields__
+        if operation.name == "AckThrough":
+            return self._check_acknowledgement
         if "queue_url" in members:
             return self._check_url
         if "source_arn" in members:
@@ -159,6 +161,11 @@ class Gate:
             return
         if not self._is_permitted(guest, action, queue):
             raise self._refusal(guest, queue, url)
+
+    def _check_acknowledgement(self, guest: Guest, action: str, request: Any) -> None:
+        """By a consumer's name, which is no secret, instead of handles that only a receive gives."""
+        self._check_url(guest, action, request)
+        self._check_url(guest, "ReceiveMessage", request)
 
     def _check_name(self, guest: Guest, action: str, request: Any) -> None:
         """GetQueueUrl: who has no permission learns no more than who asks for a queue that is not there."""
