@@ -54,6 +54,8 @@ class Accounts:
         self._key = key
         self._owned = owned
         self._cipher: Cipher | None = None
+        # The key that it is for.
+        self._read: bytes | None = None
         self._passwords = Passwords()
         self._lock = asyncio.Lock()
         self._by_id: dict[str, Account] = {}
@@ -227,36 +229,44 @@ class Accounts:
     def _new_key(self, owner: str, now_us: int) -> tuple[Key, str]:
         access_key, secret = rules.new_access_key(), rules.new_secret()
         try:
-            cipher = self._cipher_now() or self._new_cipher()
+            cipher = self._cipher_to_seal()
         except DataFolderError as error:
             raise ServiceUnavailable(f"The secret cannot be sealed: {error}.") from None
-        return Key(access_key, cipher.seal(secret, _context(owner, access_key)), now_us), secret
+        return Key(access_key, cipher.seal(secret, rules.sealed_for(owner, access_key)), now_us), secret
 
     def _cipher_now(self) -> Cipher | None:
         if self._cipher is None:
-            key = self._key.read()
-            self._cipher = None if key is None else Cipher(key)
+            self._read = self._key.read()
+            self._cipher = None if self._read is None else Cipher(self._read)
         return self._cipher
 
-    def _new_cipher(self) -> Cipher:
-        self._cipher = Cipher(self._key.create())
+    def _cipher_to_seal(self) -> Cipher:
+        """What is sealed must open after a restart: under the key that is on disk, which opens all others."""
+        key = self._key.read()
+        if key is None and self.exist:
+            raise self._missing()
+        if key is not None and self.exist and key != self._read:
+            raise DataFolderError(
+                f"the key file {self._key.place} is another one than that which was read at the start; put that back"
+            )
+        self._read = self._key.create() if key is None else key
+        self._cipher = Cipher(self._read)
         return self._cipher
+
+    def _missing(self) -> DataFolderError:
+        return DataFolderError(
+            f"there are accounts, but the key file {self._key.place} that opens their secrets is missing; "
+            "put it back from a backup"
+        )
 
     def _open(self, account: Account, key: Key) -> str:
         cipher = self._cipher_now()
         if cipher is None:
-            raise DataFolderError(
-                f"there are accounts, but the key file {self._key.place} that opens their secrets is missing; "
-                "put it back from a backup"
-            )
+            raise self._missing()
         try:
-            return cipher.open(key.sealed, _context(account.id, key.access_key))
+            return cipher.open(key.sealed, rules.sealed_for(account.id, key.access_key))
         except Unsealable:
             raise DataFolderError(
                 f"the key file {self._key.place} does not open the secret of the account {account.name}; "
                 "put the one back that was used with this data"
             ) from None
-
-
-def _context(owner: str, access_key: str) -> str:
-    return f"{owner}/{access_key}"

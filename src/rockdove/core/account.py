@@ -58,6 +58,11 @@ def new_secret() -> str:
     return "".join(secrets.choice(_SECRET_LETTERS) for _ in range(40))
 
 
+def sealed_for(owner: str, access_key: str) -> str:
+    """What a secret is sealed for, by the account's id: one that is moved to another key does not open."""
+    return f"{owner}/{access_key}"
+
+
 def check_name(name: str) -> None:
     """Raises `InvalidParameterValue`."""
     if not _NAME.fullmatch(name):

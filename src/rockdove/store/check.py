@@ -11,7 +11,8 @@ import apsw
 import msgspec
 
 from rockdove.core import ids
-from rockdove.core.account import Account
+from rockdove.core.account import Account, sealed_for
+from rockdove.core.cipher import Cipher, Unsealable
 from rockdove.core.errors import DataFolderError
 from rockdove.core.queue import MoveTask, QueueRecord
 from rockdove.store.backup import NothingThere
@@ -25,6 +26,13 @@ from rockdove.store.scan import Progress, Scan
 MOST_TOLD = 20
 _MAGIC = b"SQLite format 3\0"
 _RECORDS = (("queue", QueueRecord), ("task", MoveTask), ("account", Account))
+# Since which format there are which tables.
+_TABLES = {
+    1: ("meta", "queue", "task", "deleted", "physical", "entry", "body", "seen", "attempt"),
+    2: ("account",),
+    3: ("lease", "consumer", "stage", "published"),
+    4: ("application",),
+}
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -180,15 +188,13 @@ def _check_structure(folder: Path, db: apsw.Connection, report: Report) -> None:
 
 def _check_tables(folder: Path, db: apsw.Connection, report: Report) -> None:
     there = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    wanted = {"meta", "queue", "task", "deleted", "physical", "entry", "body", "seen", "attempt"}
-    if report.format and report.format >= 2:
-        wanted.add("account")
-    if report.format and report.format >= 3:
-        wanted |= {"lease", "consumer", "stage", "published"}
-    if report.format and report.format >= 4:
-        wanted.add("application")
-    for table in sorted(wanted - there):
-        report.add(f"table {table}", "is missing")
+    told = report.format or 0
+    for since, tables in _TABLES.items():
+        for table in tables:
+            if since > told and table in there:
+                report.add(f"table {table}", f"is one of format {since}, and the file says that it has {told}")
+            elif since <= told and table not in there:
+                report.add(f"table {table}", "is missing")
     secret = db.execute("SELECT value FROM meta WHERE name = 'secret'").get
     if not isinstance(secret, bytes) or len(secret) < 16:
         report.add("table meta", "the key that signs receipt handles is missing")
@@ -200,16 +206,32 @@ def _check_records(folder: Path, db: apsw.Connection, report: Report) -> None:
         if table not in there:
             continue
         number = 0
-        for (text,) in db.execute(f"SELECT record FROM {table}"):
+        # Of an account that was removed there is only the id.
+        for (text,) in db.execute(f"SELECT record FROM {table} WHERE record IS NOT NULL"):
             number += 1
             try:
-                msgspec.json.decode(text, type=kind)
+                record = msgspec.json.decode(text, type=kind)
+                if isinstance(record, Account):
+                    _check_secrets(folder, record, report)
             except (msgspec.DecodeError, TypeError, UnicodeError) as error:
                 report.add(f"table {table}", f"a record cannot be read: {error}")
         if table == "queue":
             report.queues = number
         if table == "account" and number and not (folder / KEY_FILE).exists():
             report.add(KEY_FILE, f"is missing, and without it the secrets of {number} accounts cannot be read")
+
+
+def _check_secrets(folder: Path, account: Account, report: Report) -> None:
+    """Whether the key file, if it is there and can be read, is the one that was used with this data."""
+    try:
+        key = KeyFile(folder).read()
+    except DataFolderError:
+        return
+    for one in account.keys if key is not None else []:
+        try:
+            Cipher(key or b"").open(one.sealed, sealed_for(account.id, one.access_key))
+        except Unsealable:
+            report.add(KEY_FILE, f"does not open the secret {one.access_key} of the account {account.name}")
 
 
 def _check_places(folder: Path, db: apsw.Connection, report: Report) -> None:

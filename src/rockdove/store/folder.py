@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 
 from rockdove.core.errors import DataFolderError, FolderFull
+from rockdove.store.keyfile import KEY_FILE
 
 DATABASE = "rockdove.db"
 # What SQLite writes first, beside the database, and copies back later.
@@ -147,6 +148,7 @@ class Folder:
         """Open the database, create it if it is new, and refuse what this program cannot read."""
         try:
             if not self.database.exists():
+                self._check_new()
                 self._create()
             db = apsw.Connection(str(self.database), flags=apsw.SQLITE_OPEN_READWRITE)
             db.set_busy_timeout(5000)
@@ -200,6 +202,15 @@ class Folder:
         db.pragma("temp_store", "memory")
         if version < FORMAT:
             self._upgrade(db, version)
+
+    def _check_new(self) -> None:
+        """A service that is new has no accounts, and takes requests from anybody."""
+        key = self.path / KEY_FILE
+        if key.exists():
+            raise DataFolderError(
+                f"{self.database} is missing, but there were accounts: {key} is there; put the database back from a "
+                "backup, or, to begin anew without accounts, move the key file away"
+            )
 
     def _create(self) -> None:
         """Under another name first: a database that is there is whole, and an empty one is no new one."""

@@ -1,6 +1,7 @@
 """The key under which account secrets are sealed: a file that its owner alone can read, apart from the database."""
 
 import os
+import stat
 from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Protocol
@@ -47,6 +48,11 @@ class KeyFile:
             raise DataFolderError(
                 f"cannot read the key file {self.path}: {error.strerror}; it must belong to the user who runs this"
             ) from None
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            raise DataFolderError(
+                f"the key file {self.path} is no file; move away what is there, and put the key file back from a backup"
+            )
         with os.fdopen(file, "rb") as opened:
             mode = os.fstat(file).st_mode & 0o777
             if mode & _FOR_OTHERS:

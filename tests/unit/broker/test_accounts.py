@@ -321,3 +321,21 @@ def test_a_key_that_others_can_read_seals_nothing(tmp_path: Path) -> None:
         desk.add("ann")
     assert not desk.accounts.exist
     bench.close()
+
+
+def test_without_the_key_file_on_disk_nothing_more_is_sealed(tmp_path: Path) -> None:
+    bench = Bench("sqlite", tmp_path)
+    key = KeyFile(tmp_path)
+    desk = Desk(bench, key)
+    desk.add("ann")
+    kept = key.path.read_bytes()
+    key.path.unlink()
+    with pytest.raises(ServiceUnavailable, match="is missing; put it back from a backup"):
+        desk.add("bob")
+    assert not key.path.exists()
+    key.create()
+    with pytest.raises(ServiceUnavailable, match="is another one than that which was read"):
+        desk.add("bob")
+    key.path.write_bytes(kept)
+    desk.add("bob")
+    bench.close()

@@ -273,7 +273,7 @@ def test_many_at_once_take_turns_or_are_refused(tmp_path: Path) -> None:
     assert kept == {one["account_id"] for one in made}
 
 
-@pytest.mark.parametrize("fault", ["open", "missing", "damaged"])
+@pytest.mark.parametrize("fault", ["open", "missing", "damaged", "folder"])
 def test_without_its_key_file_nothing_starts(cli: Cli, tmp_path: Path, fault: str) -> None:
     added(cli, "ann")
     key = Path("d", KEY_FILE)
@@ -281,9 +281,17 @@ def test_without_its_key_file_nothing_starts(cli: Cli, tmp_path: Path, fault: st
         key.chmod(0o644)
     elif fault == "missing":
         key.unlink()
+    elif fault == "folder":
+        key.unlink()
+        key.mkdir()
     else:
         key.write_text("nonsense")
-    said = {"open": "chmod 600", "missing": "put it back from a backup", "damaged": "is damaged"}[fault]
+    said = {
+        "open": "chmod 600",
+        "missing": "put it back from a backup",
+        "damaged": "is damaged",
+        "folder": "is no file",
+    }[fault]
     outcome = cli("account", "list", *FOLDER)
     assert (outcome.code, outcome.out) == (1, "")
     assert said in outcome.err
