@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from rockdove.store.sqlite import SqliteStore
 from tests.support.server import COMMAND
 from tests.support.store import Bench
 
+ROOT = Path(__file__).parents[2]
 MESSAGES = 600
 FLIPS = 60
 HEADER_BYTES = 100
@@ -146,6 +148,7 @@ def test_a_body_that_has_changed(stopped: Path) -> None:
         ("DROP TABLE attempt", "table attempt: is missing"),
         ('INSERT INTO account VALUES (\'1\', \'{"id":"1","name":"a","created_us":1}\')', "account.key: is missing"),
         ("PRAGMA user_version = 99", "format 99"),
+        ("PRAGMA user_version = 2", "table lease: is one of format 3, and the file says that it has 2"),
         ("PRAGMA application_id = 1", "not Rockdove's"),
     ],
 )
@@ -284,3 +287,27 @@ def test_a_folder_in_use_is_not_checked(tmp_path: Path) -> None:
         assert "rockdove backup" in run.stderr
     finally:
         store.close()
+
+
+def test_what_can_be_read_is_saved_as_the_page_says(stopped: Path, tmp_path: Path) -> None:
+    if shutil.which("sqlite3") is None:
+        pytest.skip("NOT TESTED: how to save what can be read needs SQLite's command line tool, sqlite3")
+    stopped.rename(tmp_path / "data")
+    data = tmp_path / "data"
+    overwrite(data, page_of(data, "ready"), bytes(PAGE_BYTES))
+    overwrite(data, 60 * PAGE_BYTES, bytes(PAGE_BYTES))
+    before = check(data)
+    assert not before.sound
+    page = (ROOT / "docs/how-to/when-things-break.md").read_text()
+    script = page.partition("```sh\n")[2].partition("```")[0]
+    path = f"{Path(COMMAND[0]).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path}
+    run = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (run.returncode, run.stdout.partition(":")[0]) == (0, "sound"), run
+    saved = check(tmp_path / "saved")
+    assert 0 < saved.messages == saved.readable == before.readable
+    store = opened(tmp_path / "saved")
+    assert len(store.snapshot.queues) == 2
+    store.close()

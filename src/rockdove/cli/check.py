@@ -16,8 +16,9 @@ from rockdove.store.check import check as look_over
 from rockdove.store.folder import FolderInUse
 
 ADVICE = (
-    'Leave this folder as it is, and restore a backup into another one. Without a backup, "rockdove serve" does not '
-    "start on it; the page when-things-break of the documentation tells how to get out what can be read."
+    'Leave this folder as it is, and restore a backup into another one. "rockdove serve" may not start on this one, or '
+    "not find all that is in it. Without a backup, the page when-things-break of the documentation tells how to get "
+    "out what can be read."
 )
 
 
