@@ -30,7 +30,10 @@ class RockdoveSource(DataSource):
         return "rockdove"
 
     def schema(self) -> str:
-        return columns.ddl(self._source_options())
+        """Spark asks when a table is loaded; what is wrong should be told then, and not when a query is started."""
+        options = self._source_options()
+        source.check(options, place.find(options).service)
+        return columns.ddl(options)
 
     def reader(self, schema: "StructType") -> DataSourceReader:
         from rockdove.spark.source.batch import Drain, Peek
@@ -58,10 +61,7 @@ class RockdoveSource(DataSource):
         if once:
             return LeaseStream(where, table, chosen)
         if chosen.journal is None:
-            raise BadOption(
-                f"the option {source.JOURNAL} is missing: {where.name} is not Rockdove, and is read through a journal. "
-                "Name a folder for it beside the checkpoint, where all machines reach it"
-            )
+            raise source.no_journal(f"{where.name}, which is not Rockdove,")
         return JournalStream(where, table, chosen, chosen.journal)
 
     def writer(self, schema: "StructType", overwrite: bool) -> DataSourceArrowWriter:

@@ -32,6 +32,8 @@ NAMES: Final = (
     LEASE,
     MOST,
 )
+_OF_STREAMS: Final = (CONSUMER, PER_TRIGGER, WAIT, JOURNAL, VISIBILITY)
+_OF_BATCHES: Final = (MODE, LEASE, MOST)
 
 MODES: Final = ("peek", "drain")
 MAX_PARTITIONS: Final = 1_000
@@ -61,9 +63,24 @@ class BatchOptions(Struct, frozen=True):
     most: int | None
 
 
+def check(options: Options, service: str) -> None:
+    """All that can be told before Spark says whether it wants a stream or a batch. Raises `BadOption`."""
+    if any(options.text(name) is not None for name in _OF_BATCHES):
+        for_batch(options)
+    elif for_stream(options).journal is None and service == "sqs":
+        raise no_journal("another service than Rockdove")
+
+
+def no_journal(what: str) -> BadOption:
+    return BadOption(
+        f"the option {JOURNAL} is missing: {what} is read as a stream (spark.readStream), through a journal. Name a "
+        "folder for it beside the checkpoint, where all machines reach it"
+    )
+
+
 def for_stream(options: Options) -> StreamOptions:
     """Raises `BadOption`."""
-    for name in (MODE, LEASE, MOST):
+    for name in _OF_BATCHES:
         if options.text(name) is not None:
             raise BadOption(f"the option {name} is for batches (spark.read), not for streams")
     wait_s = options.number(WAIT, 0, MAX_WAIT_S)
@@ -81,7 +98,7 @@ def for_stream(options: Options) -> StreamOptions:
 
 def for_batch(options: Options) -> BatchOptions:
     """Raises `BadOption`."""
-    for name in (CONSUMER, PER_TRIGGER, WAIT, JOURNAL, VISIBILITY):
+    for name in _OF_STREAMS:
         if options.text(name) is not None:
             raise BadOption(f"the option {name} is for streams (spark.readStream), not for batches")
     mode = options.choice(MODE, MODES, MODES[0])
