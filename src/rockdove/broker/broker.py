@@ -9,6 +9,7 @@ from rockdove.broker.deadletter import letters
 from rockdove.broker.directory import Directory
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery, Receive, Reply
+from rockdove.broker.turn import Turns
 from rockdove.broker.watch import Watch
 from rockdove.core import ids, limits
 from rockdove.core.clock import SECOND_US, Clock
@@ -23,6 +24,9 @@ from rockdove.core.errors import (
 from rockdove.core.message import Entry
 from rockdove.core.receipt import Receipt, Receipts
 from rockdove.store.base import Appended, Counts, Draft, Physical, Store
+
+# Leases that are in memory at once, on their way from the store to their answers.
+LEASES_AT_ONCE = 16
 
 Sent = Callable[[list[Appended] | Fault], None]
 Finished = Callable[[Fault | None], None]
@@ -48,6 +52,8 @@ class Broker:
         # Receives that wait for a message now, and how many may.
         self.waiting = 0
         self.max_waiting = max_waiting
+        # A lease may be asked for again by any number of clients, and is as large as an answer can be.
+        self.lease_turns = Turns(LEASES_AT_ONCE)
         # Who is told what becomes of messages without anybody asking for it.
         self.watch: Watch | None = None
 

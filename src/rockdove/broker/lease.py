@@ -85,13 +85,23 @@ class LeaseRequest:
             self._try()
 
     def _try(self) -> None:
+        self._broker.lease_turns.take(self._look)
+
+    def _look(self) -> None:
         if not self._queue.alive:
+            self._broker.lease_turns.give()
             self._answer(QueueDoesNotExist())
             return
         parts = self._parts()
         # A client that has gone waits for nothing.
         even_empty = self._wait_s == 0 and not self._done
-        self._broker.store.leases.lease(self._name, parts, self._want(), even_empty, self._tried)
+        self._broker.store.leases.lease(self._name, parts, self._want(), even_empty, self._looked)
+
+    def _looked(self, leased: Leased | StoreError) -> None:
+        try:
+            self._tried(leased)
+        finally:
+            self._broker.lease_turns.give()
 
     def _parts(self) -> list[Physical]:
         """Each shard begins with another physical queue: then those that run in parallel seldom meet."""

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable
 
+import pytest
+
 from tests.contract.abuse.conftest import Dial, Start, held_bytes
 from tests.support.neighbour import Neighbour
 from tests.support.raw import Web, Wire, json_request
@@ -158,3 +160,25 @@ def test_a_slow_reader_who_reads_gets_everything(start: Start, dial: Dial, web: 
     time.sleep(0.2)
     for _ in range(16):
         assert len(wire.read().json["Messages"][0]["Body"]) == 1_000_000
+
+
+@pytest.mark.parametrize("target", ["Rockdove.Peek", "Rockdove.LeaseBatch", "Rockdove.Receive"])
+def test_many_who_ask_for_much_and_read_nothing(start: Start, dial: Dial, web: Callable[..., Web], target: str) -> None:
+    """Their answers are made a few at a time, and count as soon as they are made."""
+    service = start(max_buffered_bytes=20_000_000, write_timeout_s=60)
+    url = full_queue(web(service))
+    much = {"Rockdove.LeaseBatch": {"Consumer": "c", "Shard": 0, "Sequence": 0}}
+    content = much.get(target, {"MaxNumberOfMessages": 100}) | {"QueueUrl": url}
+    with Neighbour(service.port) as neighbour:
+        wires = [dial(service) for _ in range(40)]
+        for wire in wires:
+            wire.send(json_request(target, content))
+        assert eventually(lambda: held_bytes(service) > 5_000_000)
+        neighbour.go_on()
+        assert held_bytes(service) <= 20_000_000
+        for wire in wires:
+            wire.close()
+        last = dial(service)
+        last.send(json_request(target, content))
+        assert len(last.read().json["Messages"]) == 9
+    assert eventually(lambda: held_bytes(service) == 0)

@@ -1,0 +1,48 @@
+"""Only so many at once, and all of them in the end."""
+
+import asyncio
+from functools import partial
+
+from rockdove.broker.turn import Turns
+
+
+def test_so_many_at_once_in_their_order() -> None:
+    asyncio.run(_so_many_at_once())
+
+
+async def _so_many_at_once() -> None:
+    turns, started = Turns(2), list[int]()
+    for number in range(5):
+        turns.take(partial(started.append, number))
+    assert started == [0, 1]
+    turns.give()
+    await asyncio.sleep(0)
+    assert started == [0, 1, 2]
+    for _ in range(4):
+        turns.give()
+    await asyncio.sleep(0)
+    assert started == [0, 1, 2, 3, 4]
+    turns.take(partial(started.append, 5))
+    turns.take(partial(started.append, 6))
+    assert started[5:] == [5, 6], "all turns were given back"
+
+
+def test_who_gives_back_at_once_gives_it_to_all() -> None:
+    """However long the line is."""
+    asyncio.run(_a_long_line())
+
+
+async def _a_long_line() -> None:
+    turns, started = Turns(1), list[int]()
+
+    def start(number: int) -> None:
+        started.append(number)
+        turns.give()
+
+    turns.take(lambda: None)
+    for number in range(5_000):
+        turns.take(partial(start, number))
+    turns.give()
+    while len(started) < 5_000:
+        await asyncio.sleep(0)
+    assert started == [*range(5_000)]
