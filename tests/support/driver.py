@@ -6,16 +6,18 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from tests.support.environment import isolated
 from tests.support.process import Process
 
 PROGRAM = Path(__file__).parents[1] / "integration" / "spark" / "pipeline.py"
-# The longest pause before a driver is looked at again: about what a batch takes.
-_PAUSE_S = 0.8
+# So long it may take to get somewhere: for one that hangs.
+_PATIENCE_S = 150
+# The longest pause before a driver is looked at again: about what a batch takes, once some are done.
+_PAUSE_S = 0.5
 
 
 class Checkpoint:
@@ -41,10 +43,7 @@ class Checkpoint:
 
 
 class Driver(Process):
-    """Runs the queries of a plan, all that is there, one after the other. See `tests/integration/spark/pipeline.py`."""
-
-    # So long it may take to get somewhere: for one that hangs.
-    PATIENCE_S: Final = 150
+    """Runs queries, one after the other. See `tests/integration/spark/pipeline.py`."""
 
     def __init__(
         self,
@@ -63,15 +62,18 @@ class Driver(Process):
         lives = len(list(folder.glob("driver-*.err")))
         super().__init__(command, folder, f"driver-{lives}", environment=environment, group=True)
 
+    def wait_for(self, is_there: Callable[[], bool], what: str, timeout_s: float = _PATIENCE_S) -> None:
+        super().wait_for(is_there, what, timeout_s)
+
     def kill(self) -> None:
         """All of it, Python and Java (SIGKILL)."""
         os.killpg(self.pid, signal.SIGKILL)
         super().kill()
 
     def kill_within_a_batch(self, checkpoint: Checkpoint, rng: random.Random) -> bool:
-        """At a random moment after it has begun a batch that was not there before; whether one is not done then."""
-        before = checkpoint.begun
-        self.wait_for(lambda: checkpoint.begun > before, "a new batch", self.PATIENCE_S)
+        """At a random moment, some new batches after it was started; whether one was begun and not done then."""
+        enough = checkpoint.begun + rng.randint(1, 4)
+        self.wait_for(lambda: checkpoint.begun >= enough, "new batch")
         while True:
             time.sleep(rng.uniform(0, _PAUSE_S))
             assert self.exit_code is None, f"it was through before it was killed\n{self.output()}"
@@ -83,5 +85,5 @@ class Driver(Process):
             os.killpg(self.pid, signal.SIGCONT)
 
     def finish(self) -> None:
-        self.wait_for(lambda: self.exit_code is not None, "end", self.PATIENCE_S)
+        self.wait_for(lambda: self.exit_code is not None, "end")
         assert self.exit_code == 0, self.output()

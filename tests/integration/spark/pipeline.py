@@ -1,7 +1,8 @@
-"""The program of `tests.support.driver`: queries of a plan, one after the other, each over all that is there.
+"""The program of `tests.support.driver`: queries of a plan, one after the other.
 
 `pipeline.py PLAN` with ``{"master": ..., "settings": {...}, "queries": [...]}`` in JSON. A query has ``from`` and
-``to``, formats with their options, and may have ``hold``, a folder: see `held`.
+``to``, formats with their options. It is over what is there when it begins, or goes on until the file ``until`` is
+there. It may have ``hold``, a folder: see `held`.
 """
 
 import json
@@ -38,7 +39,14 @@ def run(spark: "SparkSession", query: dict[str, Any]) -> None:
         table = table.mapInArrow(held(query["hold"]), table.schema)
     options = dict(query["to"])
     writer = table.writeStream.format(options.pop("format")).options(**options)
-    writer.trigger(availableNow=True).start().awaitTermination()
+    if query.get("until") is None:
+        writer.trigger(availableNow=True).start().awaitTermination()
+        return
+    running = writer.start()
+    while not Path(query["until"]).exists():
+        running.awaitTermination(1)
+    running.processAllAvailable()
+    running.stop()
 
 
 def read(spark: "SparkSession", source: dict[str, str]) -> "DataFrame":

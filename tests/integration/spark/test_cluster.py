@@ -184,7 +184,7 @@ def test_an_executor_killed_within_a_task_neither_loses_nor_doubles(
     with Driver(tmp_path, [copy.query], master=master, settings=SMALL | _settings(python)) as driver:
         killed = set()
         for batch in range(BATCHES):
-            driver.wait_for(partial(copy.has_told, batch, 0, "held"), "task that is held", driver.PATIENCE_S)
+            driver.wait_for(partial(copy.has_told, batch, 0, "held"), "task that is held")
             executor = copy.told(batch, 0, "held")["executor"]
             os.kill(executor, signal.SIGKILL)
             killed.add(executor)
