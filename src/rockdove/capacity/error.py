@@ -21,6 +21,10 @@ class InvalidScenario(CapacityError):
         super().__init__(text if name is None else f"{name} {text}")
 
 
+class Untold(CapacityError):
+    """What was measured does not tell what is asked for; the message says of what, and why."""
+
+
 def require_positive(**values: float) -> None:
     """Raises `InvalidScenario`; the names are those of the arguments."""
     for name, value in values.items():

@@ -2,7 +2,7 @@
 
 Two tests, because each misses what the other sees: the times between arrivals must be exponential (Kolmogorov and
 Smirnov, with the mean estimated), and they must not depend on each other, or the numbers of arrivals in windows would
-be more, or less, variable than their mean (the index of dispersion, by chi square).
+be more, or less, variable than their mean (the index of dispersion).
 """
 
 import math
@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
-from scipy.special import chdtr, chdtri, gammaincinv, ndtri
+from scipy.special import gammaincinv, ndtri
 
+from rockdove.capacity.error import Untold
 from rockdove.capacity.estimate import Estimate
+from rockdove.capacity.fit.dispersion import chance, dispersion
 from rockdove.capacity.fit.family import distance, limit
 from rockdove.capacity.fit.histogram import Histogram
 
-# Arrivals that a window of the index of dispersion has on average.
-IN_A_WINDOW: Final = 20
 # Differences that do not matter, however many arrivals prove that there is one.
 NEAR_GAPS: Final = 0.03
 NEAR_DISPERSION: Final = 0.1
@@ -38,17 +38,13 @@ class Poisson(Struct, frozen=True):
 
 
 def poisson(gaps: Histogram, windows: Mapping[int, int]) -> Poisson:
-    """`gaps` are the times between arrivals, `windows` how many windows had how many arrivals."""
-    spread, freedom = _dispersion(windows), sum(windows.values()) - 1
-    below = float(chdtr(freedom, freedom * spread))
-    chance = min(2 * min(below, 1 - below), 1.0)
-    # Wide for few windows, as it is by chi square.
-    dispersion = Estimate(
-        spread, freedom * spread / float(chdtri(freedom, 0.025)), freedom * spread / float(chdtri(freedom, 0.975))
-    )
+    """`gaps` are the times between arrivals, `windows` how many windows had how many arrivals. Raises `Untold`."""
+    if not gaps.mean:
+        raise Untold(f"arrivals: all {gaps.number + 1} messages were sent at one moment, which tells no rate")
+    index, likely = dispersion(windows), chance(windows)
     found, most = distance(gaps, 1), limit(gaps.number, NEAR_GAPS)
-    regular = chance >= _SURE or abs(spread - 1) <= NEAR_DISPERSION
-    return Poisson(regular and found <= most, dispersion, chance, found, most)
+    regular = likely >= _SURE or abs(index.value - 1) <= NEAR_DISPERSION
+    return Poisson(regular and found <= most, index, likely, found, most)
 
 
 def rate(gaps: Histogram, found: Poisson) -> Estimate:
@@ -60,9 +56,3 @@ def rate(gaps: Histogram, found: Poisson) -> Estimate:
         return Estimate(value, value * low / number, value * high / number)
     half = float(ndtri(0.975)) * value * math.sqrt(max(found.dispersion.value, gaps.scv) / number)
     return Estimate(value, max(value - half, 0.0), value + half)
-
-
-def _dispersion(windows: Mapping[int, int]) -> float:
-    number = sum(windows.values())
-    mean = sum(arrivals * times for arrivals, times in windows.items()) / number
-    return sum((arrivals - mean) ** 2 * times for arrivals, times in windows.items()) / (number - 1) / mean

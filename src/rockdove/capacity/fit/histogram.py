@@ -35,8 +35,9 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """In seconds; buckets in ascending order, each up to its `edge`."""
+    """In seconds; buckets in ascending order, each from its `start` up to its `edge`."""
 
+    start: Floats
     edge: Floats
     count: Floats
     total: Floats
@@ -48,7 +49,8 @@ class Histogram:
         table = np.asarray([tuple(row) for row in rows], np.float64).reshape(-1, 4)
         bucket, place = np.unique(table[:, 0], return_inverse=True)
         count, total, squares = (np.bincount(place, table[:, n], len(bucket)).astype(np.float64) for n in (1, 2, 3))
-        return cls(2 ** ((bucket + 1) / PER_OCTAVE) / 1e6, count, total / 1e6, squares / 1e12)
+        start = np.where(bucket == BELOW, 0.0, 2 ** (bucket / PER_OCTAVE) / 1e6)
+        return cls(start, 2 ** ((bucket + 1) / PER_OCTAVE) / 1e6, count, total / 1e6, squares / 1e12)
 
     @classmethod
     def of(cls, seconds: Iterable[float]) -> Self:
@@ -80,15 +82,21 @@ class Histogram:
 
     @property
     def scv_estimate(self) -> Estimate:
-        """By the delta method, from moments up to the fourth."""
+        """Of its logarithm, which is less skewed, by the delta method, from moments up to the fourth.
+
+        The fourth moment of few times is too small more often than not. So the interval is as wide, at least, as that
+        of times with a gamma distribution, among which are the exponential ones and Erlang's.
+        """
         scv, mean = self.scv, self.mean
-        spread = (
-            (self._moment(4) - self.variance**2) / mean**4
-            - 4 * scv * self._moment(3) / mean**3
-            + 4 * scv**2 * self.variance / mean**2
+        if not scv:
+            return Estimate(scv, scv, scv)
+        measured = (
+            (self._moment(4) - self.variance**2) / self.variance**2
+            - 4 * self._moment(3) / (self.variance * mean)
+            + 4 * scv
         )
-        half = self._student * math.sqrt(max(spread, 0.0) / self.number)
-        return Estimate(scv, max(scv - half, 0.0), scv + half)
+        factor = math.exp(self._student * math.sqrt(max(measured, 2 + 2 * scv) / self.number))
+        return Estimate(scv, scv / factor, scv * factor)
 
     def quantile(self, share: float) -> float:
         """The edge of the bucket that it falls into."""
@@ -100,7 +108,8 @@ class Histogram:
         middle = np.maximum(self._middle - seconds, 0.0)
         within = np.maximum(self.squares - self.count * self._middle**2, 0.0)
         squares = self.count * middle**2 + within
-        return replace(self, edge=np.maximum(self.edge - seconds, 0.0), total=self.count * middle, squares=squares)
+        start, edge = np.maximum(self.start - seconds, 0.0), np.maximum(self.edge - seconds, 0.0)
+        return replace(self, start=start, edge=edge, total=self.count * middle, squares=squares)
 
     @cached_property
     def _middle(self) -> Floats:

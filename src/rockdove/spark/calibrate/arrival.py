@@ -7,7 +7,7 @@ from the slots' ends.
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rockdove.capacity.fit.arrival import IN_A_WINDOW
+from rockdove.capacity.fit.dispersion import windows
 from rockdove.capacity.fit.histogram import Histogram, rows
 from rockdove.spark.calibrate.times import collect
 
@@ -49,13 +49,13 @@ def _gaps(sent: "DataFrame", first: int, length: int, slots: int) -> Histogram:
 def _windows(sent: "DataFrame", number: int, first: int, length: int) -> dict[int, int]:
     from pyspark.sql import functions as f
 
-    windows = max(number // IN_A_WINDOW, 2)
-    counts = sent.groupBy(_part(first, length, windows).alias("window")).agg(f.count("*").alias("arrivals"))
+    parts = windows(number)
+    counts = sent.groupBy(_part(first, length, parts).alias("window")).agg(f.count("*").alias("arrivals"))
     found = {
         row["arrivals"]: row["windows"]
         for row in counts.groupBy("arrivals").agg(f.count("*").alias("windows")).collect()
     }
-    empty = windows - sum(found.values())
+    empty = parts - sum(found.values())
     return found | ({0: empty} if empty else {})
 
 

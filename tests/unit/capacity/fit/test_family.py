@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
-from rockdove.capacity.fit.family import fit
+from rockdove.capacity.fit.family import distance, fit
 from rockdove.capacity.fit.histogram import Histogram
 
 RNG = np.random.default_rng(5)
@@ -33,6 +34,14 @@ def test_erlang_times(phases: int, rng: np.random.Generator) -> None:
 )
 def test_other_times(times: np.ndarray) -> None:
     assert fit(Histogram.of(times)).family == "general"
+
+
+def test_the_distance_of_times_with_gaps_is_not_too_small(rng: np.random.Generator) -> None:
+    """Of 50 times that are the same, the distribution is furthest ahead just before them."""
+    assert distance(Histogram.of([0.08] * 50), 1) == pytest.approx(1 - np.exp(-1), abs=0.01)
+    times = rng.exponential(0.1, 30)
+    true = kstest(times, "expon", args=(0, times.mean())).statistic
+    assert distance(Histogram.of(times), 1) == pytest.approx(true, abs=0.01)
 
 
 def test_a_network_that_adds_a_little_changes_nothing(rng: np.random.Generator) -> None:
