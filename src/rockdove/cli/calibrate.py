@@ -43,8 +43,6 @@ def calibrate(
       rockdove calibrate hdfs:///traces --master spark://queues.example.org:7077
     """
     found = _run(traces, queues or [], out, master, pairs(conf))
-    for problem in found.problems:
-        note(f"{problem.path}: {problem.what}")
     output = Output(as_json)
     if output.as_json:
         output.document(found.calibration)
@@ -62,8 +60,12 @@ def _run(traces: list[str], queues: list[str], out: str, master: str | None, con
 
     from rockdove.spark.calibrate.calibrate import calibrate as run
     from rockdove.spark.file import NoTrace
-    from rockdove.spark.result import whole_path, write
+    from rockdove.spark.result import require_writable, whole_path, write
 
+    try:
+        require_writable(out)
+    except OSError as error:
+        raise Failure(f"cannot write to {out}: {error.strerror}") from None
     with session(master, conf) as spark:
         try:
             found = run(spark, traces, queues, note)

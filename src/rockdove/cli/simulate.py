@@ -55,7 +55,7 @@ def simulate(
     require("simulations need")
     from rockdove.capacity.error import InvalidScenario
     from rockdove.capacity.vma.experiment import Figure, Run, points
-    from rockdove.spark.result import whole_path, write
+    from rockdove.spark.result import require_writable, whole_path, write
     from rockdove.spark.sweep.picture import picture
     from rockdove.spark.sweep.sweep import sweep
     from rockdove.spark.sweep.task import Engine
@@ -66,6 +66,11 @@ def simulate(
     except InvalidScenario as error:
         raise Failure(f"--{str(error).replace('_', '-', 1)}", Code.USAGE) from None
     target = whole_path(out) if out else None
+    if target is not None:
+        try:
+            require_writable(target)
+        except OSError as error:
+            raise Failure(f"cannot write to {out}: {error.strerror}") from None
     with session(master, pairs(conf)) as spark, _bar() as progress:
         drawn = sweep(spark, chosen, run, replications, Engine(engine), seed, target, progress)
         if target is not None:

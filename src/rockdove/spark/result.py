@@ -1,6 +1,7 @@
 """What an analysis hands over beside its tables: ``summary.json`` and ``report.html``."""
 
 import re
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,17 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:")
 def whole_path(path: str) -> str:
     """A path that means the same on all machines: executors have other working folders."""
     return path if _SCHEME.match(path) else str(Path(path).absolute())
+
+
+def require_writable(path: str) -> None:
+    """Makes a folder on this machine and tries it, before there is much to lose. Raises OSError.
+
+    What a file system elsewhere allows shows when it is written to.
+    """
+    if not _SCHEME.match(path):
+        Path(path).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
 
 
 def hand_over(spark: "SparkSession", found: Analysis, out: str) -> None:

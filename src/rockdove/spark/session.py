@@ -1,6 +1,7 @@
 """A Spark session: for this machine, or for any master; what executors need of ours is sent to them."""
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 LOCAL: Final = "local[*]"
 INSTALL: Final = "pip install 'rockdove[spark]'"
+# Whatever else it is, Spark says so in thirty lines.
+_MASTER: Final = re.compile(r"local(-cluster)?(\[.+\])?$|yarn$|(spark|k8s)://.")
 JAVA: Final = "Spark needs Java 17 or newer: on Debian or Ubuntu, sudo apt-get install default-jre-headless"
 # What executors get of us.
 PACKAGE: Final = "rockdove.zip"
@@ -57,6 +60,8 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
 
     Without a master it is that of ``spark-submit``, if that started us, else this machine with all its cores.
     """
+    if master is not None and not _MASTER.match(master):
+        raise SparkFailed(f"no master {master!r}: it is local[*], yarn, spark://HOST:PORT or k8s://URL")
     require()
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException

@@ -12,8 +12,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
+from rockdove.capacity.error import Untold
 from rockdove.capacity.plan.calibration import Calibration
 from rockdove.spark.calibrate.calibrate import TooShort, calibrate
 from rockdove.spark.file import NoTrace
@@ -197,6 +199,74 @@ def test_too_little_is_said(calibrated: Calibrated, events: list[Event], said: s
         calibrated(events)
 
 
+def damage(path: Path) -> None:
+    """The message ids of a file can no longer be read; its footer can."""
+    columns = pq.read_metadata(path).row_group(0)
+    place = next(n for n in range(columns.num_columns) if columns.column(n).path_in_schema == "message_id")
+    start = columns.column(place).dictionary_page_offset
+    text = bytearray(path.read_bytes())
+    text[start : start + 200] = b"\xff" * 200
+    path.write_bytes(text)
+
+
+def test_events_that_cannot_be_read_are_said(spark: "SparkSession", tmp_path: Path) -> None:
+    trace = write(tmp_path / "trace", lives(exponential(1, 0.025, 200), exponential(2, 0.1, 200)))
+    write(trace, lives(exponential(3, 0.025, 200), exponential(4, 0.1, 200)), "damaged")
+    damage(trace / "damaged.parquet")
+    said: list[str] = []
+    found = calibrate(spark, [str(trace)], say=said.append)
+    assert f"{trace}/damaged.parquet: 600 events could not be read" in said
+    assert [problem.path for problem in found.problems] == [f"{trace}/damaged.parquet"]
+    assert found.calibration.notes[0] == "traces: 1 file does not count, or not fully"
+    assert found.calibration.basis is not None
+    assert found.calibration.basis.arrivals == 200
+
+
+def of_a_moment() -> list[Event]:
+    """All sent at once."""
+    parts = [(sent(f"m{n}", 0), received(f"m{n}", 1, 0), event("delete", 1.1 + n / 100, f"m{n}")) for n in range(40)]
+    return [{**one, "latency_us": 2_000} for part in parts for one in part]
+
+
+def without_work() -> list[Event]:
+    """Deleted in the microsecond of its receive."""
+    parts = [(sent(f"m{n}", n), received(f"m{n}", n, n), event("delete", n, f"m{n}")) for n in range(40)]
+    return [{**one, "latency_us": 2_000} for part in parts for one in part]
+
+
+def with_a_long_link() -> list[Event]:
+    one = lives(exponential(1, 0.025, 60), exponential(2, 0.001, 60))
+    return [*one, *({**each, "side": "client", "node": "two", "latency_us": 600_000} for each in one)]
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        (of_a_moment(), "arrivals: all 40 messages were sent at one moment"),
+        (without_work(), "services, from receive to delete: all of them took 0 s"),
+        (
+            [{**one, "latency_us": 0} for one in lives(exponential(1, 0.025, 60), exponential(2, 0.1, 60))],
+            "sends: all of them took 0 s",
+        ),
+        (with_a_long_link(), "services, from receive to delete: the link, 0.2.* s on average, is longer than each"),
+    ],
+    ids=["one moment", "no work", "no time to send", "long link"],
+)
+def test_what_a_trace_cannot_tell_is_said(calibrated: Calibrated, events: list[Event], said: str) -> None:
+    with pytest.raises(Untold, match=said):
+        calibrated(events)
+
+
+def test_the_traces_of_clients_alone(calibrated: Calibrated) -> None:
+    one = lives(exponential(1, 0.025, 200), exponential(2, 0.1, 200))
+    found = calibrated([{**each, "side": "client", "enqueued_at": None} for each in one])
+    assert 40 in found.arrival
+    assert 10 in found.broker.rate
+    assert 200 in found.sender.rate
+    assert found.link_s is None
+    assert [note.split(":")[0] for note in found.notes] == ["link_s", "timeout_s"]
+
+
 def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from rockdove.cli import main; main()", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
@@ -211,6 +281,28 @@ def test_the_command_writes_what_a_plan_reads(tmp_path: Path) -> None:
     planned = run("plan", "--from", out / "calibration.json", "--json")
     assert planned.returncode == 0, planned.stderr
     assert json.loads(planned.stdout)["feasible"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["{trace}", "--queue", "nope"], 3, "rockdove: no message of the queue nope in "),
+        (["{trace}/nope"], 3, "rockdove: there is no "),
+        # These are seen before Spark starts.
+        (["{trace}", "--out", "{trace}/part.parquet"], 1, "rockdove: cannot write to "),
+        (["{trace}", "--out", "/dev/null/x"], 1, "rockdove: cannot write to /dev/null/x: Not a directory"),
+        (["{trace}", "--master", "nonsense"], 1, "rockdove: no master 'nonsense': it is local[*], "),
+    ],
+    ids=["queue", "folder", "out a file", "out nowhere", "master"],
+)
+def test_what_goes_wrong_is_one_line(words: list[str], code: int, said: str, tmp_path: Path) -> None:
+    trace = write(tmp_path / "trace", [sent("m", 0)])
+    local = [] if "--master" in words else ["--master", "local[1]"]
+    out = [] if "--out" in words else ["--out", str(tmp_path)]
+    done = run("calibrate", *(word.format(trace=trace) for word in words), *local, *out)
+    assert done.returncode == code
+    assert done.stderr.splitlines()[-1].startswith(said)
+    assert "\tat " not in done.stderr
 
 
 def with_known_workers(server: ServerFactory, folder: Path) -> tuple[known_worker.Seen, Path]:

@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rockdove.capacity.estimate import Estimate
 from rockdove.capacity.fit.arrival import poisson, rate
-from rockdove.capacity.fit.family import fit
 from rockdove.capacity.fit.histogram import Histogram
 from rockdove.capacity.fit.share import share
-from rockdove.capacity.plan.calibration import Basis, Calibration, Stage
+from rockdove.capacity.plan.calibration import Basis, Calibration
 from rockdove.core.errors import RockdoveError
 from rockdove.spark.calibrate.arrival import Arrivals, arrivals
 from rockdove.spark.calibrate.delivery import deliveries, fates, longest_us
 from rockdove.spark.calibrate.event import one_side, requests, succeeded
 from rockdove.spark.calibrate.link import link
+from rockdove.spark.calibrate.stage import stage
 from rockdove.spark.calibrate.times import histogram
 from rockdove.spark.event import read
-from rockdove.spark.file import NoTrace, Problem, look
+from rockdove.spark.file import Files, NoTrace, Problem, look, unread
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 Say = Callable[[str], None]
 
@@ -32,6 +33,8 @@ FEWEST: Final = 30
 # Clocks of clients: by so much a message may seem to come again before its timeout is over.
 _EARLY_US: Final = 20_000
 _SECOND_US: Final = 1_000_000
+# Problems with files that are said one by one.
+_SHOWN: Final = 10
 
 
 class TooShort(RockdoveError):
@@ -39,7 +42,7 @@ class TooShort(RockdoveError):
 
 
 class Found(NamedTuple):
-    """A calibration, and files that do not count."""
+    """A calibration, and files that do not count, or not fully."""
 
     calibration: Calibration
     problems: list[Problem]
@@ -69,10 +72,13 @@ class _Work(NamedTuple):
 def calibrate(
     spark: "SparkSession", traces: Sequence[str], queues: Sequence[str] = (), say: Say = lambda text: None
 ) -> Found:
-    """All queues together are one system, or those that are named. Raises `NoTrace` and `TooShort`."""
+    """All queues together are one system, or those that are named. Raises `NoTrace`, `TooShort` and `Untold`."""
     files = look(spark, traces)
     say(f"{len(files.paths):,} files, {sum(files.events.values()):,} events")
-    good = succeeded(read(spark, files.paths), queues)
+    read_events = read(spark, files.paths)
+    # Before anything else: what is missing may be why the rest is too short.
+    problems = _problems(spark, files, read_events.schema, say)
+    good = succeeded(read_events, queues)
     events = one_side(good)
     messages = _messages(events).persist()
     work = deliveries(events).persist()
@@ -86,7 +92,18 @@ def calibrate(
     finally:
         work.unpersist()
         messages.unpersist()
-    return Found(_assemble(span, arrived, done, delivered, *_sending(good), link(good)), files.problems)
+    wrong = len({problem.path for problem in problems})
+    found = _assemble(span, arrived, done, delivered, *_sending(good), link(good), wrong)
+    return Found(found, problems)
+
+
+def _problems(spark: "SparkSession", files: Files, schema: "StructType", say: Say) -> list[Problem]:
+    problems = [*files.problems, *unread(spark, files, schema)]
+    for problem in problems[:_SHOWN]:
+        say(f"{problem.path}: {problem.what}")
+    if len(problems) > _SHOWN:
+        say(f"and {len(problems) - _SHOWN:,} more")
+    return problems
 
 
 def _messages(events: "DataFrame") -> "DataFrame":
@@ -156,6 +173,7 @@ def _assemble(
     sending: Histogram,
     asked: bool,
     crossing: Histogram | None,
+    problems: int,
 ) -> Calibration:
     tests = poisson(arrived.gaps, arrived.windows)
     # Both measured times have crossings in them, and the model counts one after each stage.
@@ -165,8 +183,8 @@ def _assemble(
         arrival_scv=arrived.gaps.scv_estimate,
         poisson=tests.fits,
         poisson_tests=tests,
-        sender=_stage(sending.less(link_s)),
-        broker=_stage(work.services.less(link_s)),
+        sender=stage(sending, link_s, "sends"),
+        broker=stage(work.services, link_s, "services, from receive to delete"),
         reliability=work.reliability,
         link_s=None if crossing is None else crossing.mean_estimate,
         timeout_s=work.timeout,
@@ -179,28 +197,15 @@ def _assemble(
             deliveries=work.deliveries,
             failures=work.failures,
         ),
-        notes=_notes(span, work, asked, crossing),
+        notes=_notes(span, work, asked, crossing, problems),
     )
 
 
-def _stage(times: Histogram) -> Stage:
-    found = fit(times)
-    return Stage(
-        rate=times.mean_estimate.inverse(),
-        scv=times.scv_estimate,
-        family=found.family,
-        phases=found.phases,
-        distances=found.distances,
-        mean_s=times.mean_estimate,
-        p50_s=times.quantile(0.5),
-        p95_s=times.quantile(0.95),
-        p99_s=times.quantile(0.99),
-        services=times.number,
-    )
-
-
-def _notes(span: _Span, work: _Work, asked: bool, crossing: Histogram | None) -> list[str]:
+def _notes(span: _Span, work: _Work, asked: bool, crossing: Histogram | None, problems: int) -> list[str]:
     notes = []
+    if problems:
+        many = "1 file does" if problems == 1 else f"{problems:,} files do"
+        notes.append(f"traces: {many} not count, or not fully")
     if span.queues > 1:
         notes.append(f"{span.queues} queues are taken for one system; --queue chooses")
     if not asked:
