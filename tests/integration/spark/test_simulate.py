@@ -84,6 +84,8 @@ def test_the_command(environment: None, tmp_path: Path) -> None:
     assert list(first["rows"][0]) == ROW
     assert first["rows"][0]["ci95"] is None
     assert {path.name for path in tmp_path.iterdir()} == {"runs", "rows", "fig11.svg", "fig13.svg"}
+    # A table has the same columns also when all of one is null.
+    assert str(pq.read_table(tmp_path / "rows").schema.field("ci95").type) == "double"
 
 
 @pytest.mark.parametrize(
@@ -99,3 +101,21 @@ def test_what_makes_no_sense_is_refused_before_spark_starts(words: list[str], sa
     done = rockdove(*words)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("out", ["{here}/file", "/dev/null/x", "/proc/x"])
+def test_a_folder_that_cannot_be_written_is_found_before_spark_starts(out: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    place = out.format(here=tmp_path)
+    # A master that nobody answers: Spark would say so, if it came to that.
+    done = rockdove("fig11", "--out", place, "--master", "spark://127.0.0.1:9")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"rockdove: cannot write to {place}: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_master_that_is_none_is_one_line() -> None:
+    done = rockdove("fig11", "--master", "nonsense")
+    assert done.returncode == 1
+    assert done.stderr.startswith("rockdove: no master 'nonsense': it is local[*], ")
+    assert done.stderr.count("\n") == 1

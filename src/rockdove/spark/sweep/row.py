@@ -2,11 +2,19 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
 
 from rockdove.capacity.interval import interval
 from rockdove.capacity.vma.experiment import Figure, Point, analytic
+
+# The table of rows, whatever is null in it; reference: docs/reference/simulate.md.
+ROWS: Final = (
+    "figure string, panel string, metric string, x_name string, x double, n1 long, n2 long, arrival double, "
+    "service_rate double, q double, option string, engine string, replications long, mean double, ci95 double, "
+    "analytic double"
+)
 
 
 class Row(Struct, frozen=True, kw_only=True):

@@ -9,8 +9,8 @@ import numpy as np
 
 from rockdove.capacity.vma.experiment import Figure, Point, Run, points
 from rockdove.capacity.vma.scenario import METRICS
-from rockdove.spark.sweep.row import Drawn, rows
-from rockdove.spark.sweep.task import RUNS, Engine
+from rockdove.spark.sweep.row import ROWS, Drawn, rows
+from rockdove.spark.sweep.task import RUNS, Engine, schema
 from rockdove.spark.sweep.task import runs as work
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ def _keep(spark: "SparkSession", drawn: Sequence[Drawn], path: str) -> None:
     import pyarrow as pa
 
     made = [msgspec.to_builtins(row) for figure in drawn for row in figure.rows]
-    spark.createDataFrame(pa.Table.from_pylist(made)).coalesce(1).write.mode("overwrite").parquet(path)
+    table = spark.createDataFrame(pa.Table.from_pylist(made, schema=schema(ROWS)))
+    table.coalesce(1).write.mode("overwrite").parquet(path)
 
 
 @contextmanager

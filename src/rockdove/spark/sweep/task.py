@@ -65,16 +65,17 @@ def runs(
                 measure = simulate(point.scenario, stream(seed, point.figure, place, replication))
                 rows.append(_row(point, place, replication, engine, measure))
             if rows:
-                yield pa.RecordBatch.from_pylist(rows, schema=_schema())
+                yield pa.RecordBatch.from_pylist(rows, schema=schema(RUNS))
 
     return work
 
 
-def _schema() -> Any:
+def schema(table: str) -> Any:
+    """Arrow's, of columns as Spark writes them."""
     import pyarrow as pa
 
     kinds = {"string": pa.string(), "int": pa.int32(), "double": pa.float64(), "long": pa.int64()}
-    fields = (field.rsplit(" ", 1) for field in RUNS.split(", "))
+    fields = (field.rsplit(" ", 1) for field in table.split(", "))
     return pa.schema([(name, kinds[kind]) for name, kind in fields])
 
 
