@@ -44,13 +44,9 @@ _LINES: Final[dict[str, Literal["--", "-"]]] = {Option.IN_ORDER: "--", Option.OU
 _SINGLE: Final = ("delivery_s", "waiting")
 # What is on the axis where several systems are compared.
 _SEVERAL: Final = ("service_ms", "arrival")
-# Figures whose curves reach instability: what happens there would flatten the rest.
-_CUT: Final = {
-    ("fig14", "delivery_s"): 1.0,
-    ("fig14", "waiting"): 15.0,
-    ("fig15", "delivery_s"): 1.0,
-    ("fig15", "waiting"): 15.0,
-}
+# Curves that reach instability are cut there, or they would flatten the rest: so much of what is stable is inside.
+_INSIDE: Final = 0.95
+_MARGIN: Final = 1.1
 
 
 def picture(drawn: Drawn) -> bytes:
@@ -91,17 +87,41 @@ def _draw(axes: "Axes", panel: str, rows: Sequence[Row]) -> None:
         _curve(axes, curve, _COLOURS[kinds.index(kind) % len(_COLOURS)], option)
     axes.set_xlabel(_AXES[rows[0].x_name])
     axes.set_ylabel(_METRICS[metrics[0]] if len(metrics) == 1 else "share")
-    axes.set_ylim(0, _CUT.get((rows[0].figure, metrics[0])) if len(metrics) == 1 else 1.03)
-    axes.set_title(f"({panel}){_fixed(rows)}", fontsize=9)
+    top = _top(rows) if len(metrics) == 1 else 1.03
+    axes.set_ylim(0, top)
+    axes.set_title(f"({panel}){_fixed(rows)}{_above(rows, top)}", fontsize=9)
     axes.grid(alpha=0.25)
     axes.legend(handles=_legend(kinds, {option for (_, option), _ in curves}), fontsize=7, frameon=False)
 
 
 def _legible(rows: Sequence[Row]) -> Sequence[Row]:
-    """Utilisation of four systems, by two measures and two options, is more than an eye can follow."""
+    """Utilisation of four systems, of two hops each and by two measures, is more than an eye can follow."""
     if rows[0].x_name not in _SEVERAL or rows[0].metric in _SINGLE:
         return rows
-    return [row for row in rows if row.option == Option.OUT_OF_ORDER and row.metric.startswith("busy_")]
+    return [row for row in rows if row.metric.startswith("busy_")]
+
+
+def _top(rows: Sequence[Row]) -> float | None:
+    """Where the axis ends; None if all is to be seen."""
+    if rows[0].x_name not in _SEVERAL:
+        return None
+    stable = {_system(row) for row in rows if row.analytic is not None}
+    seen = [value for row in rows if _system(row) in stable for value in (row.mean, row.analytic) if value]
+    top = _MARGIN * sorted(seen)[int(_INSIDE * (len(seen) - 1))] if seen else 0.0
+    return top if top and _number_above(rows, top) else None
+
+
+def _system(row: Row) -> tuple[float, int, int, float]:
+    return row.x, row.n1, row.n2, row.q
+
+
+def _number_above(rows: Sequence[Row], top: float) -> int:
+    return sum(value > top for row in rows for value in (row.mean, row.analytic) if value is not None)
+
+
+def _above(rows: Sequence[Row], top: float | None) -> str:
+    number = 0 if top is None else _number_above(rows, top)
+    return f" {number} {'point is' if number == 1 else 'points are'} further up" if number else ""
 
 
 def _kind(row: Row) -> str:
@@ -148,6 +168,6 @@ def _fixed(rows: Sequence[Row]) -> str:
     """What is the same for all of a panel, and is said nowhere else."""
     row = rows[0]
     if row.x_name in _SEVERAL and row.metric not in _SINGLE:
-        return " out of order"
+        return " busy threads: the options hardly differ"
     parts = {"n": f" q = {row.q:g}", "n2": f" senders: {row.n1} threads", "n1": f" broker: {row.n2} threads"}
     return parts.get(row.x_name, "")
