@@ -53,7 +53,8 @@ def test_in_order_takes_about_half_as_long_again(q: float) -> None:
     ordered = _by_n(Figure.FIG11, Option.IN_ORDER, "delivery_s", q)
     assert set(free) == set(range(4, 11))
     for n in free:
-        assert 1.35 <= ordered[n] / free[n] <= 1.70, n
+        # The issue is content with 1.35 to 1.70.
+        assert 1.395 <= ordered[n] / free[n] < 1.525, n
 
 
 @BOTH_Q
@@ -61,7 +62,7 @@ def test_the_options_are_about_equally_far_apart_from_six_threads_on(q: float) -
     free = _by_n(Figure.FIG11, Option.OUT_OF_ORDER, "delivery_s", q)
     ordered = _by_n(Figure.FIG11, Option.IN_ORDER, "delivery_s", q)
     assert all(0.10 < ordered[n] - free[n] < 0.13 for n in range(6, 11))
-    assert ordered[4] - free[4] > 0.16
+    assert 0.165 <= ordered[4] - free[4] < 0.185
 
 
 @BOTH_Q
@@ -73,11 +74,39 @@ def test_threads_of_the_broker_help_in_order_more_than_threads_of_the_senders(q:
     assert all(broker[n] < sender[n] for n in range(7, 11))
 
 
+def test_what_threads_save_in_order() -> None:
+    means = _means(Figure.FIG12, Option.IN_ORDER)
+    assert means[4, 6, 4, 0.99]["waiting"] - means[10, 6, 10, 0.99]["waiting"] == pytest.approx(3.9, abs=0.05)
+    assert means[4, 4, 6, 0.99]["waiting"] - means[10, 10, 6, 0.99]["waiting"] == pytest.approx(1.2, abs=0.05)
+
+
 def test_in_order_plateaus_near_three_and_four_messages() -> None:
     means = _means(Figure.FIG12, Option.IN_ORDER)
     for n in range(7, 11):
-        assert means[n, 6, n, 0.99]["waiting"] == pytest.approx(3, abs=0.7)
-        assert means[n, n, 6, 0.99]["waiting"] == pytest.approx(4, abs=0.3)
+        assert 3.15 <= means[n, 6, n, 0.99]["waiting"] < 3.75
+        assert 3.75 <= means[n, n, 6, 0.99]["waiting"] < 4.05
+
+
+@BOTH_Q
+def test_the_number_waiting_falls_sharply_and_is_steady_from_seven_threads_on(q: float) -> None:
+    ordered, free = (_means(Figure.FIG12, option) for option in (Option.IN_ORDER, Option.OUT_OF_ORDER))
+    for place in ((lambda n: (n, 6, n, q)), (lambda n: (n, n, 6, q))):
+        curve = {n: ordered[place(n)]["waiting"] for n in range(4, 11)}
+        assert 1.0 <= curve[4] - curve[7] < 6.45
+        assert max(curve[n] for n in range(7, 11)) - min(curve[n] for n in range(7, 11)) < 0.55
+        assert curve[7] - curve[10] < 0.5
+        assert all(free[place(n)]["waiting"] < 0.3 for n in range(7, 11))
+
+
+def test_the_number_waiting_out_of_order_agrees_with_the_analytic_model() -> None:
+    model, means = _model(Figure.FIG12), _means(Figure.FIG12, Option.OUT_OF_ORDER)
+    for place, values in means.items():
+        predicted = model[place]["waiting"]
+        near = {"rel": 0.08} if predicted >= 0.5 else {"abs": 0.04}
+        assert values["waiting"] == pytest.approx(predicted, **near), place
+    named = [(4, 6, 4, 0.88), (7, 7, 6, 0.88)]
+    assert [round(means[place]["waiting"], 2) for place in named] == [4.17, 0.22]
+    assert [round(model[place]["waiting"], 2) for place in named] == [4.50, 0.26]
 
 
 def test_senders_are_as_busy_whatever_the_option_and_the_reliability() -> None:
@@ -129,6 +158,24 @@ def test_delivery_time_leaves_its_line_where_the_paper_has_it(n: int, turn_ms: f
     assert max(x for x in curve if curve[x] <= 1.1 * straight[x]) == turn_ms
 
 
+@pytest.mark.parametrize(("service_ms", "sooner"), [(80, 0.03), (100, 0.09), (140, 0.38)])
+def test_more_threads_help_with_long_services(service_ms: float, sooner: float) -> None:
+    few, many = _over_service_time(5, "delivery_s"), _over_service_time(8, "delivery_s")
+    assert 1 - many[service_ms] / few[service_ms] == pytest.approx(sooner, abs=0.005)
+
+
+@pytest.mark.parametrize("metric", ["busy_sender", "busy_broker"])
+@pytest.mark.parametrize("n", [5, 6, 7, 8])
+def test_threads_are_busy_in_proportion_to_the_service_time_without_a_steady_stretch(n: int, metric: str) -> None:
+    curve, model = _over_service_time(n, metric), _model(Figure.FIG14)
+    for x, share in curve.items():
+        predicted = model[x, n, n, 0.99].get(metric)
+        assert predicted is None or share == pytest.approx(predicted, rel=0.025), x
+        if predicted is not None and x > 20:
+            step = predicted - model[x - 20, n, n, 0.99][metric]
+            assert share - curve[x - 20] == pytest.approx(step, rel=0.2), x
+
+
 @pytest.mark.parametrize(("n", "turn_ms"), [(5, 80), (7, 120)])
 def test_messages_begin_to_wait_where_the_paper_has_it(n: int, turn_ms: float) -> None:
     curve = _over_service_time(n, "waiting")
@@ -146,10 +193,40 @@ def test_delivery_time_rises_slowly_and_then_steeply_with_the_arrival_rate(n: in
     assert curve[near] - curve[near - 5] > 3 * (curve[half] - curve[5])
 
 
-def test_with_losses_the_broker_has_more_to_do_at_every_arrival_rate() -> None:
-    for (x, n, _, _), values in _means(Figure.FIG15, Option.OUT_OF_ORDER).items():
-        if x < n * 10 * 0.88:
-            assert values["busy_broker"] > values["busy_sender"], (x, n)
+@pytest.mark.parametrize("n", [5, 6, 7, 8])
+def test_more_messages_wait_the_more_arrive(n: int) -> None:
+    means = _means(Figure.FIG15, Option.OUT_OF_ORDER)
+    curve = {x: values["waiting"] for (x, n1, _, _), values in sorted(means.items()) if n1 == n}
+    # With eight threads nobody waits at 5 a second, and at 10 neither.
+    assert all(curve[x] <= curve[x + 5] for x in curve if x + 5 in curve)
+    assert curve[65] > 1
+
+
+def test_how_many_wait_with_five_threads() -> None:
+    means, model = _means(Figure.FIG15, Option.OUT_OF_ORDER), _model(Figure.FIG15)
+    assert [round(means[x, 5, 5, 0.88]["waiting"], 1) for x in (20, 30, 40)] == [0.1, 1.1, 10.7]
+    assert [round(model[x, 5, 5, 0.88]["waiting"], 1) for x in (20, 30, 40)] == [0.1, 1.1, 10.0]
+
+
+def test_with_losses_the_broker_has_more_to_do_until_it_is_full() -> None:
+    model = _model(Figure.FIG15)
+    for place, values in _means(Figure.FIG15, Option.OUT_OF_ORDER).items():
+        if model[place]:
+            assert values["busy_broker"] / values["busy_sender"] == pytest.approx(1 / 0.88, rel=0.04), place
+    for x in (55, 60, 65):
+        values = _means(Figure.FIG15, Option.OUT_OF_ORDER)[x, 5, 5, 0.88]
+        assert values["busy_broker"] > 0.99
+        assert 0.997 < values["busy_broker"] / values["busy_sender"] < 0.9995, x
+
+
+def test_how_near_runs_of_100_s_come_just_before_the_system_is_unstable() -> None:
+    def ratio(figure: Figure, x: float, n: int, q: float) -> float:
+        place = x, n, n, q
+        return _means(figure, Option.OUT_OF_ORDER)[place]["delivery_s"] / _model(figure)[place]["delivery_s"]
+
+    last = [(40, 5), (50, 6), (60, 7), (65, 8)]
+    assert [round(ratio(Figure.FIG15, x, n, 0.88), 2) for x, n in last] == [1.03, 0.93, 1.06, 1.03]
+    assert round(ratio(Figure.FIG14, 160, 5, 0.99), 2) == 0.68
 
 
 def test_where_the_system_is_not_stable_there_is_no_formula() -> None:
