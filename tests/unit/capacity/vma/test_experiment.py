@@ -102,8 +102,8 @@ def test_the_number_waiting_out_of_order_agrees_with_the_analytic_model() -> Non
     model, means = _model(Figure.FIG12), _means(Figure.FIG12, Option.OUT_OF_ORDER)
     for place, values in means.items():
         predicted = model[place]["waiting"]
-        near = {"rel": 0.08} if predicted >= 0.5 else {"abs": 0.04}
-        assert values["waiting"] == pytest.approx(predicted, **near), place
+        near = 0.08 * predicted if predicted >= 0.5 else 0.04
+        assert values["waiting"] == pytest.approx(predicted, abs=near), place
     named = [(4, 6, 4, 0.88), (7, 7, 6, 0.88)]
     assert [round(means[place]["waiting"], 2) for place in named] == [4.17, 0.22]
     assert [round(model[place]["waiting"], 2) for place in named] == [4.50, 0.26]
