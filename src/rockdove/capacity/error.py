@@ -6,6 +6,8 @@ from rockdove.core.errors import RockdoveError
 
 # More threads than anybody has: numbers beyond are mistakes, and would overflow.
 MOST_THREADS = 1_000_000
+# No rate, time or cost is smaller or greater: squares of what is beyond would overflow.
+_LEAST, _MOST = 1e-12, 1e12
 
 
 class CapacityError(RockdoveError):
@@ -31,6 +33,8 @@ def require_positive(**values: float) -> None:
         # Written so that NaN fails.
         if not 0 < value < float("inf"):
             raise InvalidScenario(f"must be a number over 0, not {value:g}", name)
+        if not _LEAST <= value <= _MOST:
+            raise InvalidScenario(f"must be between {_LEAST:g} and {_MOST:g}, not {value:g}", name)
 
 
 def require_not_negative(**values: float) -> None:
@@ -38,6 +42,8 @@ def require_not_negative(**values: float) -> None:
     for name, value in values.items():
         if not 0 <= value < float("inf"):
             raise InvalidScenario(f"must be a number of 0 or more, not {value:g}", name)
+        if value > _MOST:
+            raise InvalidScenario(f"must be at most {_MOST:g}, not {value:g}", name)
 
 
 def require_whole(**values: int) -> None:

@@ -124,10 +124,13 @@ def test_a_check_that_would_take_too_long_is_not_made(cli: Cli) -> None:
         ((*PAPER, "--arrival", "0"), 2, "--arrival must be a number over 0, not 0"),
         ((*PAPER, "--target-mean-s", "nan"), 2, "the target must be a number over 0, not nan"),
         (
-            (*PAPER, "--arrival", "1e300", "--service-rate", "1e-300"),
+            (*PAPER, "--arrival", "1e10", "--service-rate", "1e-10"),
             2,
-            "1e+300 messages/s, of which a thread does 1e-300, would take more than 1,000,000 threads",
+            "1e+10 messages/s, of which a thread does 1e-10, would take more than 1,000,000 threads",
         ),
+        ((*PAPER, "--service-rate", "1e308"), 2, "--service-rate must be between 1e-12 and 1e+12, not 1e+308"),
+        ((*PAPER, "--arrival", "1e-300"), 2, "--arrival must be between 1e-12 and 1e+12, not 1e-300"),
+        ((*PAPER, "--timeout-s", "1e308"), 2, "--timeout-s must be at most 1e+12, not 1e+308"),
         ((*PAPER, "--cost-broker", "0"), 2, "--cost-broker must be a number over 0, not 0"),
         (
             (*PAPER, "--target-mean-s", "1", "--target-p99-s", "1"),
