@@ -12,6 +12,8 @@ import pytest
 
 from rockdove.core.errors import StoreError
 from rockdove.store import checkpoint
+from rockdove.store.janitor import PROBE_EVERY_S
+from rockdove.store.sqlite import SqliteStore
 from tests.faults.test_power import faults
 from tests.support.disk import Disk, Fault, io_error
 from tests.support.ledger import Ledger
@@ -166,6 +168,15 @@ def service(tmp_path: Path, disk: Disk) -> Iterator[RunningService]:
     service.close()
 
 
+async def next_look_s(service: RunningService) -> float:
+    """In how many seconds the store tries whether it works again."""
+    store = service.service.store
+    assert isinstance(store, SqliteStore)
+    timer = store._janitor._timer
+    assert timer is not None
+    return timer.when() - asyncio.get_running_loop().time()
+
+
 def test_the_service_says_so(service: RunningService, disk: Disk) -> None:
     web = Web(service.port)
     url = web.create("q")
@@ -180,6 +191,7 @@ def test_the_service_says_so(service: RunningService, disk: Disk) -> None:
     assert ready.status == 503
     assert "IOError" in ready.text
     assert web.get("/health").status == 200
+    assert service.run(next_look_s(service)) <= PROBE_EVERY_S
     # Nobody asks for anything while it is not ready: it finds out by itself.
     disk.fault = never
     end = time.monotonic() + PATIENCE_S

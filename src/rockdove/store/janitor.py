@@ -66,6 +66,13 @@ class Janitor:
             every_s = PROBE_EVERY_S if self._is_ill() else LOOK_EVERY_S
             self._timer = self._loop.call_later(every_s, self._look)
 
+    def hurry(self) -> None:
+        """Trouble has begun: do not wait until the next look to find out that it is over."""
+        timer = self._timer
+        if timer is not None and not timer.cancelled() and timer.when() > self._loop.time() + PROBE_EVERY_S:
+            timer.cancel()
+            self._later()
+
     def _is_ill(self) -> bool:
         return self._store.trouble is not None or self._store.full is not None
 

@@ -357,6 +357,7 @@ class SqliteStore:
     def _abandon(self) -> None:
         for shelf in self._shelves.values():
             shelf.abandon()
+        self._janitor.hurry()
 
     def free_number(self, number: int) -> None:
         self._numbers.discard(number)
