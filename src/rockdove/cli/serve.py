@@ -168,7 +168,7 @@ def serve(
       rockdove serve --store memory --no-cool-down
     """
     if _is_exposed(host) and (store is StoreName.memory or not (data / DATABASE).exists()):
-        raise _exposed(host, data)
+        raise _exposed(host, None if store is StoreName.memory else data)
     if (tls_cert is None) != (tls_key is None):
         raise Failure("TLS needs both a certificate and its key: --tls-cert FILE --tls-key FILE", Code.USAGE)
     configure(log_format, log_level)
@@ -225,10 +225,15 @@ def _is_exposed(host: str) -> bool:
     return not all(is_loopback(str(address)) for address in found)
 
 
-def _exposed(host: str, data: Path) -> Failure:
+def _exposed(host: str, data: Path | None) -> Failure:
+    """Without a folder there is nowhere to add an account before the service runs."""
+    advice = (
+        "in memory there can be none when it starts: use --host 127.0.0.1, or --store sqlite and add one"
+        if data is None
+        else f'add one with "rockdove account add NAME --data {shlex.quote(str(data))}", or use --host 127.0.0.1'
+    )
     return Failure(
-        f"will not listen on {host}: others could reach it there, and there are no accounts to keep them out; add one "
-        f'with "rockdove account add NAME --data {shlex.quote(str(data))}", or use --host 127.0.0.1',
+        f"will not listen on {host}: others could reach it there, and there are no accounts to keep them out; {advice}",
         Code.REFUSED,
     )
 
@@ -260,7 +265,7 @@ async def _start(settings: Settings) -> Service:
     try:
         await service.start()
     except ExposedError:
-        raise _exposed(settings.host, settings.data) from None
+        raise _exposed(settings.host, None if settings.store == "memory" else settings.data) from None
     except (MissingExtra, TraceFolderError) as error:
         raise Failure(f"--trace: {error}") from None
     except DataFolderError as error:
