@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from rockdove.client import Client, Outgoing
+from rockdove.core.errors import AccessDenied, Fault, InvalidParameterValue
 from rockdove.core.limits import MAX_MESSAGE_BYTES
 from rockdove.core.message import Attribute
 from rockdove.spark.service.place import Place
@@ -18,7 +19,7 @@ from rockdove.spark.service.trouble import Refused
 from rockdove.spark.sink.chunk import deduplicated
 from rockdove.spark.sink.publish import Publication
 from rockdove.spark.sink.reject import Origin, RowsRefused
-from rockdove.spark.sink.row import Row
+from rockdove.spark.sink.row import Row, Wrong
 from rockdove.spark.sink.send import Sending
 from rockdove.wire.shape import BatchResultErrorEntry
 from tests.contract.spark.conftest import bodies
@@ -33,7 +34,9 @@ class Killed(Exception):
 
 
 def rows(texts: Iterable[str | None]) -> Iterator[Row]:
-    return (Row(place, None if text is None else Outgoing(body=text)) for place, text in enumerate(texts))
+    for place, text in enumerate(texts):
+        wrong = Wrong("NoBody", "it is null", None) if text is None else None
+        yield Row(place, Outgoing(body=text or ""), wrong)
 
 
 def dying(found: Iterable[Row], after: int) -> Iterator[Row]:
@@ -137,15 +140,97 @@ def test_pieces_of_rows_in_another_order_are_refused(attempt: Attempt, client: C
     assert Counter(taken(client, queue)) == Counter(bodies(5_000))
 
 
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize(("first", "second"), [(5_000, 2_000), (2_000, 5_000), (4_000, 2_000), (2_000, 4_000)])
+def test_pieces_that_are_missing_or_too_many_are_seen(
+    first: int, second: int, attempt: Attempt, client: Client, queue: str
+) -> None:
+    """Though each that there is has as many rows as it had."""
+    attempt("a").write(rows(bodies(first)))
+    with pytest.raises(Refused, match="they are others, or in another order"):
+        attempt("b").write(rows(bodies(second)))
+    assert len(taken(client, queue)) == first
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_a_full_piece_without_others_needs_no_order(attempt: Attempt, client: Client, queue: str) -> None:
+    attempt("a").write(rows(bodies(2_000)))
+    assert attempt("b").write(rows(reversed(bodies(2_000)))) == (2_000, 0)
+    assert len(taken(client, queue)) == 2_000
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_each_piece_keeps_its_own_rejects(attempt: Attempt, client: Client, queue: str, tmp_path: Path) -> None:
+    texts: list[str | None] = [*bodies(5_000)]
+    for place in (0, 2_500, 4_999):
+        texts[place] = WRONG
+    texts[10] = None
+    with pytest.raises(Killed):
+        attempt("a", rejects=tmp_path).write(dying(rows(texts), 4_000))
+    for name in ("b", "c"):
+        assert attempt(name, rejects=tmp_path).write(rows(texts)) == (4_996, 4)
+    assert sorted(row["row"] for row in pq.read_table(tmp_path).to_pylist()) == [0, 10, 2_500, 4_999]
+    assert len(taken(client, queue)) == 4_996
+
+
 def test_no_rows_are_no_messages(attempt: Attempt, client: Client, queue: str) -> None:
     assert attempt("a").write(rows([])) == (0, 0)
     assert taken(client, queue) == []
 
 
-def test_a_batch_that_was_cut_otherwise_is_not_taken_for_the_same(attempt: Attempt) -> None:
-    attempt("a").write(rows(bodies(10)))
-    with pytest.raises(Refused, match=r"10 rows of it were sent to .* and now there are 11"):
-        attempt("b").write(rows(bodies(11)))
+@pytest.mark.parametrize("number", [0, 1, 9, 11, 2_500])
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_batch_that_was_cut_otherwise_is_not_taken_for_the_same(
+    number: int, kept: bool, attempt: Attempt, tmp_path: Path
+) -> None:
+    path = tmp_path if kept else None
+    attempt("a", rejects=path).write(rows(bodies(10)))
+    with pytest.raises(Refused, match=rf"10 rows of it were sent to .* and now there are {number:,}\."):
+        attempt("b", rejects=path).write(rows(bodies(number)))
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_partition_that_was_empty_must_be_so_again(
+    kept: bool, attempt: Attempt, client: Client, queue: str, tmp_path: Path
+) -> None:
+    path = tmp_path if kept else None
+    for name in ("a", "b"):
+        assert attempt(name, rejects=path).write(rows([])) == (0, 0)
+    with pytest.raises(Refused, match="0 rows of it were sent to"):
+        attempt("c", rejects=path).write(rows(["x"]))
+    assert taken(client, queue) == []
+
+
+@pytest.mark.parametrize("texts", [["a", WRONG], ["a", "b", "c", None], ["a", None], [WRONG, None, None], ["b"]])
+def test_rejects_do_not_hide_that_a_batch_was_cut_otherwise(
+    texts: list[str | None], attempt: Attempt, tmp_path: Path
+) -> None:
+    attempt("a", rejects=tmp_path).write(rows(["a", "b", WRONG]))
+    with pytest.raises(Refused, match="2 rows of it were sent to"):
+        attempt("b", rejects=tmp_path).write(rows(texts))
+    # Nor does it leave rejects of a batch that there was not.
+    assert [row["row"] for row in pq.read_table(tmp_path).to_pylist()] == [2]
+
+
+def test_rows_that_are_all_rejected_are_published_as_none(
+    attempt: Attempt, client: Client, queue: str, tmp_path: Path
+) -> None:
+    for name in ("a", "b"):
+        assert attempt(name, rejects=tmp_path).write(rows([WRONG, None])) == (0, 2)
+    assert taken(client, queue) == []
+    assert [row["row"] for row in pq.read_table(tmp_path).to_pylist()] == [0, 1]
+
+
+def test_queues_share_a_folder_of_rejects(
+    client: Client, where: Place, new_name: Callable[..., str], tmp_path: Path
+) -> None:
+    other = new_name()
+    client.create_queue(other)
+    for place in (where, replace(where, queue=other)):
+        Publication(client, place, ORIGIN, "a", str(tmp_path)).write(rows(["a", WRONG]))
+        Sending(client, place, Origin("else", 0, 0), str(tmp_path)).write(rows(["a", None]))
+    found = [(row["queue"].rpartition("/")[2], row["application"]) for row in pq.read_table(tmp_path).to_pylist()]
+    assert sorted(found) == sorted((queue, name) for queue in (where.queue, other) for name in ("app", "else"))
 
 
 def test_a_batch_from_long_ago_is_refused(attempt: Attempt) -> None:
@@ -167,9 +252,9 @@ def test_rejects_go_to_a_table_and_the_others_to_the_queue(
 ) -> None:
     texts: list[str | None] = [*bodies(2_200)]
     texts[place], texts[7] = WRONG, "x" * (MAX_MESSAGE_BYTES + 1)
-    attempt("a", rejects=tmp_path).write(rows(texts))
-    # The service tells a late attempt who has won, and no more of what is wrong with its rows.
-    attempt("b", rejects=tmp_path).write(rows(texts))
+    for name in ("a", "b"):
+        number = len({7, place})
+        assert attempt(name, rejects=tmp_path).write(rows(texts)) == (2_200 - number, number)
     found = pq.read_table(tmp_path).to_pylist()
     assert [row["row"] for row in found] == sorted({7, place})
     assert Counter(taken(client, queue)) == Counter(text for at, text in enumerate(texts) if at not in (7, place))
@@ -247,25 +332,73 @@ def test_elsewhere_a_fifo_queue_drops_what_a_second_attempt_sends(
     assert len(client.receive(fifo, limit=100)) == 15
 
 
+@pytest.mark.parametrize("good", range(1, 6))
 def test_elsewhere_rows_that_the_service_cannot_store_are_sent_again(
-    client: Client, where: Place, queue: str, monkeypatch: pytest.MonkeyPatch
+    good: int, client: Client, where: Place, queue: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Up to the last attempt, which counts like any other."""
+    troubles = iter([True] * (good - 1) + [False])
+    monkeypatch.setattr(Client, "send_batch", _storing(lambda: next(troubles)))
+    assert Sending(client, where, ORIGIN, None, sleep=lambda s: None).write(rows(["a", "b"])) == (2, 0)
+    assert taken(client, queue) == ["a", "b"]
+
+
+def test_elsewhere_rows_that_the_service_never_stores_are_named(
+    client: Client, where: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Client, "send_batch", _storing(lambda: True))
+    with pytest.raises(RowsRefused, match=r"did not store row 1 \(InternalError\), asked 5 times"):
+        Sending(client, where, ORIGIN, None, sleep=lambda s: None).write(rows(["a", "b"]))
+
+
+def _storing(trouble: Callable[[], bool]) -> Callable[..., Any]:
+    """`Client.send_batch` for a service that does not store the last message of a request when there is trouble."""
     real = Client.send_batch
-    troubles = iter([True, False, True, True, True, True, True])
 
     def send(self: Client, name: str, messages: list[Any]) -> Any:
-        answer = real(self, name, messages)
-        if next(troubles):
-            lost = answer.successful.pop()
-            answer.failed.append(_trouble(lost.id))
+        if not trouble():
+            return real(self, name, messages)
+        answer = real(self, name, messages[:-1])
+        lost = BatchResultErrorEntry(id=str(len(messages) - 1), sender_fault=False, code="InternalError")
+        answer.failed.append(lost)
         return answer
 
+    return send
+
+
+def test_elsewhere_a_row_for_which_all_are_refused_is_named_or_kept(
+    client: Client, where: Place, queue: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _refuse_requests(monkeypatch, InvalidParameterValue("Message must be shorter than 1024 bytes."))
+    texts = ["a", LARGE, *bodies(20)]
+    assert Sending(client, where, ORIGIN, str(tmp_path)).write(rows(texts)) == (21, 1)
+    assert Counter(taken(client, queue)) == Counter(["a", *bodies(20)])
+    (row,) = pq.read_table(tmp_path).to_pylist()
+    assert (row["row"], row["code"], row["body"]) == (1, "InvalidParameterValue", LARGE)
+    with pytest.raises(RowsRefused, match=r"row 1 \(InvalidParameterValue: Message must be shorter"):
+        Sending(client, where, ORIGIN, None).write(rows(texts))
+
+
+def test_elsewhere_what_is_wrong_with_the_query_is_no_fault_of_a_row(
+    client: Client, where: Place, queue: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _refuse_requests(monkeypatch, AccessDenied("no"))
+    with pytest.raises(AccessDenied):
+        Sending(client, where, ORIGIN, str(tmp_path)).write(rows(["a", LARGE]))
+    assert list(tmp_path.iterdir()) == []
+    assert taken(client, queue) == []
+
+
+LARGE = "x" * 1_025
+
+
+def _refuse_requests(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
+    """As services do that look at a queue's MaximumMessageSize before they look at single messages."""
+    real = Client.send_batch
+
+    def send(self: Client, name: str, messages: list[Outgoing]) -> Any:
+        if any(len(message.body) >= len(LARGE) for message in messages):
+            raise fault
+        return real(self, name, messages)
+
     monkeypatch.setattr(Client, "send_batch", send)
-    sending = Sending(client, where, ORIGIN, None, sleep=lambda s: None)
-    assert sending.write(rows(["a", "b"])) == (2, 0)
-    with pytest.raises(RowsRefused, match=r"did not store row 1 \(InternalError\), asked 5 times"):
-        sending.write(rows(["a", "b"]))
-
-
-def _trouble(name: str) -> BatchResultErrorEntry:
-    return BatchResultErrorEntry(id=name, sender_fault=False, code="InternalError")

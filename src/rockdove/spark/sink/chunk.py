@@ -22,13 +22,13 @@ def cut(rows: Iterable[Row], most: int) -> Iterator[Chunk]:
     """Together as large as one message may be: in its most wasteful encoding a request has room for that."""
     chunk, room = Chunk(), MAX_MESSAGE_BYTES
     for row in rows:
-        if row.message is None:
-            chunk.rejects.append(Reject(row.place, "NoBody", "the body is null", None))
+        if row.wrong is not None:
+            chunk.rejects.append(Reject(row, row.wrong.code, row.wrong.reason))
             continue
         size = row.message.size_bytes
         if size > MAX_MESSAGE_BYTES:
             reason = f"{size:,} bytes are more than the {MAX_MESSAGE_BYTES:,} that a message may have"
-            chunk.rejects.append(Reject(row.place, "MessageTooLong", reason, row.message))
+            chunk.rejects.append(Reject(row, "MessageTooLong", reason))
             continue
         if len(chunk.rows) == most or size > room:
             yield chunk
@@ -42,9 +42,18 @@ def cut(rows: Iterable[Row], most: int) -> Iterator[Chunk]:
 def deduplicated(rows: Iterable[Row], origin: Origin) -> Iterator[Row]:
     """For FIFO queues: rows that bring no deduplication id get one that is the same in every attempt."""
     for row in rows:
-        if row.message is None or row.message.deduplication_id is not None:
+        if row.message.deduplication_id is not None:
             yield row
             continue
         name = f"{origin.application}/{origin.batch}/{origin.partition}/{row.place}"
-        own = hashlib.sha256(name.encode()).hexdigest()
-        yield Row(row.place, replace(row.message, deduplication_id=own))
+        yield _named(row, hashlib.sha256(name.encode()).hexdigest())
+
+
+def plain(rows: Iterable[Row]) -> Iterator[Row]:
+    """For standard queues, which have no deduplication and refuse ids for it: rows of a FIFO queue can be sent on."""
+    for row in rows:
+        yield row if row.message.deduplication_id is None else _named(row, None)
+
+
+def _named(row: Row, own: str | None) -> Row:
+    return replace(row, message=replace(row.message, deduplication_id=own))

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from rockdove.spark.service import place
 from rockdove.spark.service.option import BadOption, Options
+from rockdove.spark.sink import folder
 
 APPLICATION: Final = "application"
 BATCH: Final = "batch"
@@ -25,7 +26,7 @@ def for_stream(options: Options) -> SinkOptions:
     """Raises `BadOption`."""
     if options.text(BATCH) is not None:
         raise BadOption(f"the option {BATCH} is for df.write: a stream counts its batches itself")
-    return SinkOptions(options.label(APPLICATION), None, options.text(REJECTS))
+    return SinkOptions(options.label(APPLICATION), None, _rejects(options))
 
 
 def for_batch(options: Options) -> SinkOptions:
@@ -34,4 +35,9 @@ def for_batch(options: Options) -> SinkOptions:
     if (application is None) != (batch is None):
         missing, there = (APPLICATION, BATCH) if application is None else (BATCH, APPLICATION)
         raise BadOption(f"the option {missing} is missing: with {there} it names what is written once")
-    return SinkOptions(application, batch, options.text(REJECTS))
+    return SinkOptions(application, batch, _rejects(options))
+
+
+def _rejects(options: Options) -> str | None:
+    path = options.text(REJECTS)
+    return None if path is None else folder.check(REJECTS, path)

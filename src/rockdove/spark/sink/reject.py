@@ -1,22 +1,24 @@
 """Rows that a queue does not take: named in an error, or kept in a table of their own."""
 
-import re
+import hashlib
 import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
-from pyarrow import fs
 
-from rockdove.client import Outgoing
 from rockdove.core.errors import RockdoveError
+from rockdove.spark.sink.folder import find
 from rockdove.spark.sink.option import REJECTS
+from rockdove.spark.sink.row import Row
 from rockdove.spark.source.column import SCHEMA as OF_SOURCE
 
 _SCHEMA: Final = pa.schema(
     [
+        ("queue", pa.string()),
         ("application", pa.string()),
         ("batch", pa.int64()),
         ("partition", pa.int32()),
@@ -24,8 +26,9 @@ _SCHEMA: Final = pa.schema(
         ("code", pa.string()),
         ("reason", pa.string()),
         ("body", pa.string()),
+        ("body_binary", pa.binary()),
         ("attributes", OF_SOURCE.field("attributes").type),
-        ("delay_seconds", pa.int32()),
+        ("delay_seconds", pa.int64()),
         ("group_id", pa.string()),
         ("deduplication_id", pa.string()),
     ]
@@ -39,10 +42,9 @@ class RowsRefused(RockdoveError):
 
 
 class Reject(Struct, frozen=True):
-    place: int
+    row: Row
     code: str
     reason: str
-    message: Outgoing | None
 
 
 class Origin(Struct, frozen=True):
@@ -57,7 +59,7 @@ class Origin(Struct, frozen=True):
 
 
 def refuse(origin: Origin, rejects: Sequence[Reject]) -> RowsRefused:
-    rows = "; ".join(f"row {each.place} ({each.code}: {each.reason})" for each in rejects[:_NAMED])
+    rows = "; ".join(f"row {each.row.place} ({each.code}: {each.reason})" for each in rejects[:_NAMED])
     more = f" and {len(rejects) - _NAMED:,} more" if len(rejects) > _NAMED else ""
     return RowsRefused(
         f"{origin}: the queue does not take {rows}{more}. Rows are counted from 0; with the option {REJECTS} such rows "
@@ -65,50 +67,47 @@ def refuse(origin: Origin, rejects: Sequence[Reject]) -> RowsRefused:
     )
 
 
-def keep(path: str, origin: Origin, rejects: Sequence[Reject]) -> None:
-    """Write them as Parquet, in one file for a partition, whatever the number of attempts at it.
+def keep(path: str, queue: str, origin: Origin, rejects: Sequence[Reject], piece: int = 0) -> None:
+    """Write them as Parquet, in one file for a piece of a partition, whatever the number of attempts at it.
 
-    A file with as many rows stays: an attempt that comes too late is not told of all rows that the queue refused.
+    A file's name tells what is in it: whose rejects they are, and which. So nobody writes over others', and a file that
+    is there is the same, but perhaps for the order of rows, which Spark does not promise.
     """
-    system, folder = _system(path)
+    system, folder = find(path)
     system.create_dir(folder, recursive=True)
-    name = f"{re.sub(r'[^A-Za-z0-9-]', '-', origin.application)}-{origin.batch}-{origin.partition}.parquet"
-    path = f"{folder}/{name}"
-    if system.get_file_info(path).is_file and pq.read_metadata(path, filesystem=system).num_rows >= len(rejects):
+    rows = [_row(queue, origin, each) for each in sorted(rejects, key=lambda each: each.row.place)]
+    name = f"{origin.batch}-{origin.partition}-{piece}-{_digest(rows)}.parquet"
+    if system.get_file_info(f"{folder}/{name}").is_file:
         return
-    rows = [_row(origin, each) for each in sorted(rejects, key=lambda each: each.place)]
     # Spark does not read files whose names begin so; two attempts at a time do not meet.
     draft = f"{folder}/_{uuid.uuid4().hex}-{name}"
     pq.write_table(pa.Table.from_pylist(rows, _SCHEMA), draft, filesystem=system)
-    system.move(draft, path)
+    system.move(draft, f"{folder}/{name}")
 
 
-def _system(path: str) -> tuple[fs.FileSystem, str]:
-    if "://" in path or path.startswith("file:"):
-        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(path)
-        return found
-    return fs.LocalFileSystem(), path
+def _digest(rows: Sequence[dict[str, Any]]) -> str:
+    texts = sorted(msgspec.json.encode({**row, "row": None}) for row in rows)
+    return hashlib.sha256(b"\n".join(texts)).hexdigest()[:32]
 
 
-def _row(origin: Origin, reject: Reject) -> dict[str, Any]:
-    message = reject.message
-    row: dict[str, Any] = {
+def _row(queue: str, origin: Origin, reject: Reject) -> dict[str, Any]:
+    message, wrong = reject.row.message, reject.row.wrong
+    body = message.body if wrong is None else wrong.body
+    return {
+        "queue": queue,
         "application": origin.application,
         "batch": origin.batch,
         "partition": origin.partition,
-        "row": reject.place,
+        "row": reject.row.place,
         "code": reject.code,
         "reason": reject.reason,
+        "body": body if isinstance(body, str) else None,
+        "body_binary": body if isinstance(body, bytes) else None,
+        "attributes": [(name, _attribute(value)) for name, value in (message.attributes or {}).items()],
+        "delay_seconds": message.delay_s,
+        "group_id": message.group_id,
+        "deduplication_id": message.deduplication_id,
     }
-    if message is not None:
-        row |= {
-            "body": message.body,
-            "attributes": [(name, _attribute(value)) for name, value in (message.attributes or {}).items()],
-            "delay_seconds": message.delay_s,
-            "group_id": message.group_id,
-            "deduplication_id": message.deduplication_id,
-        }
-    return row
 
 
 def _attribute(value: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from rockdove.client import Client
+from rockdove.core.errors import Fault
 from rockdove.core.limits import MAX_BATCH_ENTRIES
 from rockdove.spark.service.place import Place
 from rockdove.spark.service.trouble import told
@@ -15,6 +16,17 @@ from rockdove.spark.sink.row import Row
 # How often rows are sent again that the service could not store through no fault of ours, and the pause before it.
 _ATTEMPTS: Final = 5
 _PAUSE_S: Final = 0.2
+# What one message may be the cause of, though some services refuse the whole request for it. Any other fault is that of
+# the query: its rows must not end among the rejects.
+_OF_A_ROW: Final = frozenset(
+    {
+        "InvalidParameterValue",
+        "InvalidMessageContents",
+        "InvalidAttributeValue",
+        "MissingParameter",
+        "AWS.SimpleQueueService.BatchRequestTooLong",
+    }
+)
 
 
 class Sending:
@@ -42,28 +54,44 @@ class Sending:
             self._reject(chunk.rejects)
             self._send(chunk.rows)
         if self._rejects and self._rejects_path is not None:
-            keep(self._rejects_path, self._origin, self._rejects)
+            keep(self._rejects_path, self._client.queue_url(self._place.queue), self._origin, self._rejects)
         return self._sent, len(self._rejects)
 
     def _send(self, rows: list[Row]) -> None:
+        failed: list[tuple[Row, str]] = []
         for attempt in range(_ATTEMPTS):
-            if not rows:
-                return
             if attempt:
                 self._sleep(_PAUSE_S * 2**attempt)
-            with told(self._place):
-                answer = self._client.send_batch(self._place.queue, [row.message for row in rows if row.message])
-            self._sent += len(answer.successful)
-            again = []
-            for failed in answer.failed:
-                row = rows[int(failed.id)]
-                if failed.sender_fault:
-                    self._reject([Reject(row.place, failed.code, failed.message or "", row.message)])
-                else:
-                    again.append((row, failed.code))
-            rows = [row for row, _ in again]
-        named = ", ".join(f"row {row.place} ({code})" for row, code in again[:5])
+            failed = self._try(rows)
+            if not failed:
+                return
+            rows = [row for row, _ in failed]
+        named = ", ".join(f"row {row.place} ({code})" for row, code in failed[:5])
         raise RowsRefused(f"{self._origin}: {self._place.name} did not store {named}, asked {_ATTEMPTS} times")
+
+    def _try(self, rows: list[Row]) -> list[tuple[Row, str]]:
+        """The rows that the service could not store, and why."""
+        if not rows:
+            return []
+        try:
+            with told(self._place):
+                answer = self._client.send_batch(self._place.queue, [row.message for row in rows])
+        except Fault as fault:
+            if fault.code not in _OF_A_ROW:
+                raise
+            if len(rows) > 1:
+                return [failed for row in rows for failed in self._try([row])]
+            self._reject([Reject(rows[0], fault.code, fault.message)])
+            return []
+        self._sent += len(answer.successful)
+        again = []
+        for each in answer.failed:
+            row = rows[int(each.id)]
+            if each.sender_fault:
+                self._reject([Reject(row, each.code, each.message or "")])
+            else:
+                again.append((row, each.code))
+        return again
 
     def _reject(self, rejects: list[Reject]) -> None:
         self._rejects += rejects

@@ -11,7 +11,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from rockdove.spark.service.place import Place
-from rockdove.spark.sink.chunk import deduplicated
+from rockdove.spark.sink.chunk import deduplicated, plain
 from rockdove.spark.sink.option import SinkOptions
 from rockdove.spark.sink.publish import Publication
 from rockdove.spark.sink.reject import Origin
@@ -45,8 +45,7 @@ class _Task:
 
     def run(self, origin: Origin, batches: Iterator[pa.RecordBatch]) -> Written:
         found = rows(batches)
-        if self._place.queue.endswith(".fifo"):
-            found = deduplicated(found, origin)
+        found = deduplicated(found, origin) if self._place.queue.endswith(".fifo") else plain(found)
         rejects_path = self._options.rejects
         with self._place.client() as client:
             if self._once:
