@@ -79,7 +79,10 @@ class RockdoveSource(DataSource):
 
         options = self._sink_options(schema)
         if overwrite:
-            raise BadOption('a queue cannot be overwritten: use outputMode("append") or outputMode("update")')
+            raise BadOption(
+                'a queue cannot be overwritten: use outputMode("append"), or foreachBatch with df.write and the '
+                "options application and batch"
+            )
         chosen, where = sink.for_stream(options), place.find(options)
         with told(where):
             return StreamWriter(where, chosen, is_rockdove(where))

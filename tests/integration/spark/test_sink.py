@@ -11,7 +11,7 @@ from rockdove.client import Client
 from tests.support.server import ServerFactory
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 Name = Callable[..., str]
 
@@ -92,3 +92,46 @@ def test_columns_that_do_not_fit_are_named(spark: "SparkSession", endpoint: str,
         spark.range(1).selectExpr("'x' AS body").write.format("rockdove").mode("overwrite").options(
             endpoint=endpoint, queue=queue
         ).save()
+
+
+def test_rows_that_are_no_messages_are_named_or_kept(
+    spark: "SparkSession", endpoint: str, client: Client, queue: str, tmp_path: Path
+) -> None:
+    table = spark.sql(
+        "SELECT CAST(X'FF6162' AS STRING) AS BODY, 1L AS delay_seconds, map('k', 'v') AS attributes "
+        "UNION ALL SELECT 'b', 3000000000L, null UNION ALL SELECT null, null, map('n', 'w') "
+        "UNION ALL SELECT 'good', null, null"
+    ).coalesce(1)
+    writer = table.write.format("rockdove").mode("append").options(endpoint=endpoint, queue=queue)
+    with pytest.raises(PySparkException, match=r"row 0 \(InvalidMessageContents: there are bytes in body"):
+        writer.save()
+    writer.option("rejectsPath", str(tmp_path / "rejects")).save()
+    assert [message.body for message in client.receive(queue, limit=10)] == ["good"]
+    kept = spark.read.parquet(str(tmp_path / "rejects")).orderBy("row").collect()
+    assert [(row.body, row.body_binary, row.delay_seconds) for row in kept] == [
+        (None, b"\xffab", 1),
+        ("b", None, 3_000_000_000),
+        (None, None, None),
+    ]
+    assert kept[2].attributes["n"].string_value == "w"
+
+
+def test_a_stream_that_changes_its_rows_is_written_by_batches(
+    spark: "SparkSession", endpoint: str, client: Client, queue: str, tmp_path: Path
+) -> None:
+    """Python sources of Spark have no mode `update`."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.txt").write_text("a\nb\na\n")
+    table = spark.readStream.text(str(tmp_path / "in")).groupBy("value").count()
+    counts = table.selectExpr("value || ' ' || count AS body")
+    place = {"endpoint": endpoint, "queue": queue}
+
+    def write(rows: "DataFrame", batch: int) -> None:
+        named = rows.write.format("rockdove").mode("append").options(**place, application="counts", batch=batch)
+        for _ in range(2):
+            named.save()
+
+    writer = counts.writeStream.outputMode("update").trigger(availableNow=True)
+    query = writer.foreachBatch(write).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    query.awaitTermination()
+    assert sorted(message.body for message in client.receive(queue, limit=10)) == ["a 2", "b 1"]
