@@ -1,7 +1,10 @@
 """Avro schemas as Spark's types."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
+
+from rockdove.core.errors import MissingExtra
 
 _PLAIN: Final = {
     "boolean": "BOOLEAN",
@@ -18,6 +21,8 @@ _LOGICAL: Final = {
     ("int", "date"): "DATE",
     ("long", "timestamp-millis"): "TIMESTAMP",
     ("long", "timestamp-micros"): "TIMESTAMP",
+    ("long", "local-timestamp-millis"): "TIMESTAMP_NTZ",
+    ("long", "local-timestamp-micros"): "TIMESTAMP_NTZ",
 }
 # Logical types whose values would come as something that Spark has no column for: they are taken without the word.
 _DROPPED: Final = frozenset({"uuid", "time-millis", "time-micros"})
@@ -25,6 +30,26 @@ _DROPPED: Final = frozenset({"uuid", "time-millis", "time-micros"})
 
 class NoType(ValueError):
     """Spark has no type for it."""
+
+
+class NoSchema(ValueError):
+    """It is none."""
+
+
+def parse(text: str) -> Any:
+    """As it is decoded by. Raises `NoSchema`."""
+    try:
+        import fastavro
+    except ImportError:
+        raise MissingExtra("Avro needs fastavro; install it with: pip install 'rockdove[spark]'") from None
+    try:
+        return fastavro.parse_schema(plain(json.loads(text)))
+    except json.JSONDecodeError as error:
+        raise NoSchema(f"it is not JSON ({error})") from None
+    except fastavro.schema.UnknownType as error:
+        raise NoSchema(f"there is no type {error}") from None
+    except (fastavro.schema.SchemaParseException, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise NoSchema(f"{error}") from None
 
 
 def sql_type(schema: Any) -> str:

@@ -3,7 +3,6 @@
 import base64
 import binascii
 import io
-import json
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -13,7 +12,6 @@ import msgspec
 import pyarrow as pa
 from msgspec import Meta, Struct
 
-from rockdove.core.errors import MissingExtra
 from rockdove.spark.source import avro
 
 FORMATS: Final = ("none", "json", "avro")
@@ -76,11 +74,8 @@ def _json(kind: pa.DataType) -> Decode:
 
 
 def _avro(schema: str) -> Decode:
-    try:
-        import fastavro
-    except ImportError:
-        raise MissingExtra("Avro needs fastavro; install it with: pip install 'rockdove[spark]'") from None
-    parsed = fastavro.parse_schema(avro.plain(json.loads(schema)))
+    parsed = avro.parse(schema)
+    import fastavro
 
     def decode(body: str) -> Any:
         try:
@@ -106,17 +101,23 @@ def python_type(kind: pa.DataType) -> Any:
     if pa.types.is_list(kind):
         return list[python_type(kind.value_type) | None]  # type: ignore[misc]
     if pa.types.is_map(kind):
+        if not pa.types.is_string(kind.key_type):
+            raise TypeError(f"the keys of a MAP are STRING, not {kind.key_type}")
         return dict[str, python_type(kind.item_type) | None]  # type: ignore[misc]
     if pa.types.is_integer(kind):
         half = 2 ** (kind.bit_width - 1)
         # All that JSON has between 64 bits is an int for msgspec, which has no bounds so wide.
         return int if kind.bit_width == 64 else Annotated[int, Meta(ge=-half, le=half - 1)]
+    if pa.types.is_float32(kind):
+        return Annotated[float, Meta(ge=-_MAX_FLOAT, le=_MAX_FLOAT)]
     for is_kind, found in _PLAIN:
         if is_kind(kind):
             return found
     raise TypeError(f"bodies cannot be parsed to {kind}")
 
 
+# The largest of 32 bits: what is more would become infinite.
+_MAX_FLOAT: Final = (2 - 2**-23) * 2.0**127
 _PLAIN: Final[Sequence[tuple[Callable[[pa.DataType], bool], Any]]] = (
     (pa.types.is_boolean, bool),
     (pa.types.is_floating, float),

@@ -8,7 +8,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from rockdove.spark.service.option import BadOption, Options
-from rockdove.spark.source import avro
+from rockdove.spark.source import avro, sqltype
 from rockdove.spark.source.body import FORMATS, Parser, python_type
 from rockdove.spark.source.column import SCHEMA, SYSTEM, TYPES, UNPARSED, VALUE, Incoming, column
 
@@ -34,13 +34,23 @@ def ddl(options: Options) -> str:
 
 def _value_type(format_: str, options: Options) -> str:
     given = options.need(BODY_SCHEMA, f"{BODY_FORMAT}={format_} needs to know what bodies hold")
-    if format_ == "json":
-        return given if given.lower().lstrip().startswith("struct<") else f"STRUCT<{given}>"
+    if format_ == "avro":
+        found = _of_avro(given)
+    else:
+        found = given if given.lower().lstrip().startswith("struct<") else f"STRUCT<{given}>"
     try:
-        schema = json.loads(given)
-        found = avro.sql_type(schema)
-    except json.JSONDecodeError as error:
-        raise BadOption(f"the option {BODY_SCHEMA} is no Avro schema: it is not JSON ({error})") from None
+        sqltype.check(found)
+    except sqltype.BadType as error:
+        raise BadOption(f"the option {BODY_SCHEMA}: {error}") from None
+    return found
+
+
+def _of_avro(given: str) -> str:
+    try:
+        avro.parse(given)
+        found = avro.sql_type(json.loads(given))
+    except avro.NoSchema as error:
+        raise BadOption(f"the option {BODY_SCHEMA} is no Avro schema: {error}") from None
     except avro.NoType as error:
         raise BadOption(f"the option {BODY_SCHEMA}: Spark has no column for {error}") from None
     if not found.startswith("STRUCT<"):

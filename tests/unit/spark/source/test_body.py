@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from rockdove.spark.source import avro
-from rockdove.spark.source.body import Parser
+from rockdove.spark.source.body import Parser, python_type
 
 KIND = pa.struct(
     [
@@ -104,12 +104,25 @@ def test_one_that_does_not_fit_spoils_no_other() -> None:
     assert unparsed.to_pylist() == [None, "no", bodies[2], None]
 
 
+@pytest.mark.parametrize("number", ["1e39", "-1e39", "3.5e38", "1e400"])
+def test_a_number_that_a_float_has_no_room_for_is_not_taken_for_infinity(number: str) -> None:
+    values, unparsed = Parser("json", pa.struct([("f", pa.float32())])).parse(['{"f": 3.4e38}', f'{{"f": {number}}}'])
+    assert values.null_count == 1
+    assert unparsed.to_pylist() == [None, f'{{"f": {number}}}']
+
+
+def test_a_map_has_text_for_keys() -> None:
+    with pytest.raises(TypeError, match="keys of a MAP are STRING"):
+        python_type(pa.map_(pa.int32(), pa.string()))
+
+
 SCHEMA: dict[str, Any] = {
     "type": "record",
     "name": "Order",
     "fields": [
         {"name": "id", "type": {"type": "string", "logicalType": "uuid"}},
         {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "local", "type": {"type": "long", "logicalType": "local-timestamp-millis"}},
         {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}},
         {"name": "note", "type": ["null", "string"], "default": None},
         {"name": "kind", "type": {"type": "enum", "name": "Kind", "symbols": ["A", "B"]}},
@@ -120,6 +133,7 @@ AVRO = pa.struct(
     [
         ("id", pa.string()),
         ("at", pa.timestamp("us", "UTC")),
+        ("local", pa.timestamp("us")),
         ("price", pa.decimal128(6, 2)),
         ("note", pa.string()),
         ("kind", pa.string()),
@@ -130,8 +144,8 @@ AVRO = pa.struct(
 
 def test_avro_has_a_type_in_spark() -> None:
     assert avro.sql_type(SCHEMA) == (
-        "STRUCT<`id`: STRING, `at`: TIMESTAMP, `price`: DECIMAL(6, 2), `note`: STRING, `kind`: STRING, "
-        "`lines`: ARRAY<MAP<STRING, INT>>>"
+        "STRUCT<`id`: STRING, `at`: TIMESTAMP, `local`: TIMESTAMP_NTZ, `price`: DECIMAL(6, 2), `note`: STRING, "
+        "`kind`: STRING, `lines`: ARRAY<MAP<STRING, INT>>>"
     )
 
 
@@ -145,6 +159,7 @@ def test_avro_bodies_are_base64_of_one_datum() -> None:
     order = {
         "id": "0e05",
         "at": datetime(2026, 1, 2, tzinfo=UTC),
+        "local": datetime(2026, 1, 2, 3),
         "price": Decimal("9.90"),
         "note": None,
         "kind": "B",

@@ -80,11 +80,35 @@ def test_parsed_bodies_are_columns_too() -> None:
         ({"bodyFormat": "avro", "bodySchema": "a INT"}, "option bodySchema is no Avro schema"),
         ({"bodyFormat": "avro", "bodySchema": '"int"'}, "option bodySchema: .* record"),
         ({"bodyFormat": "avro", "bodySchema": '["int", "string"]'}, "option bodySchema: Spark has no column"),
+        ({"bodyFormat": "json", "bodySchema": "a INT, a INT"}, "option bodySchema: the field a is there twice"),
     ],
 )
 def test_a_schema_that_is_none_names_the_option(given: dict[str, str], named: str) -> None:
     with pytest.raises(BadOption, match=named):
         ddl(Options(given))
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ('{"type": "int"}', "option bodySchema is no Avro schema: .*'name'"),
+        ('"x"', "option bodySchema is no Avro schema: .* not str"),
+        ('{"name": "a", "type": "nope"}', "option bodySchema is no Avro schema: there is no type nope"),
+        ('{"name": "a", "type": {"type": "record", "fields": []}}', "option bodySchema is no Avro schema: .*name"),
+        ('{"name": "a", "type": "int"}, {"name": "a", "type": "int"}', "option bodySchema: the field a is there twice"),
+        (
+            '{"name": "a", "type": {"type": "bytes", "logicalType": "decimal", "precision": 50}}',
+            "option bodySchema: .* 1 to 38 digits",
+        ),
+    ],
+)
+def test_an_avro_schema_that_is_none_names_the_option(fields: str, named: str) -> None:
+    given = f'{{"type": "record", "name": "R", "fields": [{fields}]}}'
+    with pytest.raises(BadOption, match=named):
+        ddl(Options({"bodyFormat": "avro", "bodySchema": given}))
+    for wrong in ("5", "null", "{}", '{"type": "record", "fields": []}'):
+        with pytest.raises(BadOption, match="option bodySchema is no Avro schema"):
+            ddl(Options({"bodyFormat": "avro", "bodySchema": wrong}))
 
 
 def test_columns_that_there_are_not_are_refused() -> None:
