@@ -9,14 +9,13 @@ from typing import Any
 import apsw
 
 from rockdove.store.folder import DATABASE, FORMAT
-from rockdove.store.room import RESERVE
 from tests.support.server import COMMAND, ServerFactory
 
 BODY = "x" * 1024
 
 
 def folder_bytes(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.iterdir() if file.name != RESERVE)
+    return sum(file.stat().st_size for file in folder.iterdir())
 
 
 def fill(sqs: Any, url: str, batches: int) -> None:

@@ -95,10 +95,11 @@ def wait_for_reserve(service: Server) -> None:
         time.sleep(0.1)
 
 
-def test_others_fill_the_disk(service: Server) -> None:
+@pytest.mark.parametrize("number", [500, 20])
+def test_others_fill_the_disk(service: Server, number: int) -> None:
     sqs = service.client()
     url = queue(sqs)
-    sent = send(sqs, url, 500)
+    sent = send(sqs, url, number)
     wait_for_reserve(service)
     filler = fill(service.data)
     sent |= send_until_full(sqs, url, len(sent))

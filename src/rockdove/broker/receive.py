@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
+from rockdove.core.clock import SECOND_US
 from rockdove.core.dequeue import Policy, Wake
 from rockdove.core.errors import Fault, OverLimit, QueueDoesNotExist, ServiceUnavailable, StoreError, Throttling
 from rockdove.core.message import Entry
@@ -16,6 +17,10 @@ from rockdove.store.base import Claimed, Counts, Physical, Want
 
 if TYPE_CHECKING:
     from rockdove.broker.broker import Broker
+
+
+# How often a receive that waits looks whether less is in flight.
+_CROWDED_US = SECOND_US
 
 
 class Delivery(Struct, gc=False):
@@ -40,6 +45,8 @@ class Receive:
     # When the last try began: what became visible since then may have been missed.
     _tried_us = 0
     _visits: Iterator[tuple[int, bool]] = iter(())
+    # So many are in flight that nothing was looked for.
+    _crowded = False
     # Bytes that what is still to be found may have; 0 is without a bound.
     _room_bytes = 0
 
@@ -67,9 +74,11 @@ class Receive:
             self._room_bytes = limits.MAX_ANSWER_BYTES
 
     def start(self) -> None:
-        queue = self._queue
-        queue.take_turn()
-        if queue.in_flight_at_most() >= self._broker.max_in_flight:
+        self._queue.take_turn()
+        self._begin()
+
+    def _begin(self) -> None:
+        if self._queue.in_flight_at_most() >= self._broker.max_in_flight:
             self._count_in_flight()
         else:
             self._try()
@@ -94,6 +103,7 @@ class Receive:
                 self._try()
             elif self._queue.fifo:
                 # SQS documents that FIFO queues give no error here.
+                self._crowded = True
                 self._finish()
             else:
                 self._answer(OverLimit("Too many messages in flight."))
@@ -102,7 +112,8 @@ class Receive:
 
     def wake(self) -> None:
         self._woken = True
-        self._try()
+        self._crowded = False
+        self._begin()
 
     def _try(self) -> None:
         if not self._queue.alive:
@@ -233,6 +244,10 @@ class Receive:
             # Woken for nothing: it keeps its place at the front.
             self._woken = False
             queue.waiters.move_to_end(self, last=False)
+        if self._crowded:
+            # What is visible is none of its business until something has left.
+            queue.expect(self._broker.clock.now_us() + _CROWDED_US)
+            return
         known = [t for t in (self._next_us, queue.next_visible_us(self._tried_us)) if t is not None]
         if known:
             queue.expect(min(known))

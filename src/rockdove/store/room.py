@@ -19,9 +19,11 @@ from msgspec.structs import replace
 from rockdove.store.folder import DATABASE, PAGE_BYTES
 
 RESERVE = "reserve"
-# The size of the reserve, and what is left free besides; on a small disk, this part of it.
+# The most that the reserve takes, and what is left free besides; on a small disk, this part of it.
 MOST_BYTES = 8 * 1024 * 1024
 PART = 16
+# The least: to get out what a small file holds, little is written.
+LEAST_BYTES = 256 * 1024
 # What is admitted between two looks at the disk at most.
 AHEAD_BYTES = 4 * 1024 * 1024
 # Sends are taken again when there is room for so many bytes of them; on a small disk, an eighth of it.
@@ -58,10 +60,17 @@ class Level(Struct, frozen=True):
     unused: int
     # Of the whole disk.
     disk: int
+    # Of the database, the log copied back.
+    database: int
 
     @property
     def part(self) -> int:
         return min(self.disk // PART, MOST_BYTES)
+
+    @property
+    def reserve(self) -> int:
+        """How large it should be: no larger than what has to get out."""
+        return min(max(self.database, LEAST_BYTES), self.part)
 
 
 class Room:
@@ -88,6 +97,9 @@ class Room:
 
     def is_kept_back(self) -> bool:
         return self._reserve.exists()
+
+    def _kept_bytes(self) -> int:
+        return self._reserve.stat().st_size if self.is_kept_back() else 0
 
     def give_up(self) -> bool:
         """The disk is full: sacrifice the reserve. False if it is gone already."""
@@ -117,8 +129,10 @@ class Room:
 
     def look(self, level: Level) -> None:
         """Decide anew whether sends are refused."""
-        if not self.is_kept_back() and level.spare >= 3 * level.part and self._keep_back(level.part):
-            level = replace(level, spare=level.spare - level.part)
+        kept, wanted = self._kept_bytes(), level.reserve
+        is_too_small = kept < wanted // 2 and level.spare >= 3 * level.part
+        if (is_too_small or kept > 2 * wanted) and self._keep_back(wanted):
+            level = replace(level, spare=level.spare + kept - wanted)
         margin = self.see(level)
         again = max(min(level.disk // AGAIN_PART, AGAIN_BYTES), 2 * self._refused)
         if not self.full:
@@ -134,7 +148,7 @@ class Room:
         """Whether it is near full; gives what must be left free."""
         margin = self._margin(level)
         self.low = self.full or level.spare < 3 * margin
-        self.tight = level.spare + (level.part if self.is_kept_back() else 0) < level.part // 2
+        self.tight = level.spare + self._kept_bytes() < level.part // 2
         return margin
 
     def _margin(self, level: Level) -> int:
@@ -144,6 +158,7 @@ class Room:
         try:
             descriptor = os.open(self._reserve, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
+                os.ftruncate(descriptor, number)
                 os.posix_fallocate(descriptor, 0, number)
             finally:
                 os.close(descriptor)
@@ -175,10 +190,10 @@ def _fits(level: Level, through_log: int, into_database: int, margin: int) -> bo
 def measure(folder: Path, db: apsw.Connection) -> Level:
     disk = os.statvfs(folder)
     page, pages = db.pragma("page_size"), db.pragma("page_count")
-    debt = max(page * pages - (folder / DATABASE).stat().st_size, 0)
-    return Level(
-        disk.f_bavail * disk.f_frsize - debt, page * db.pragma("freelist_count"), disk.f_blocks * disk.f_frsize
-    )
+    size = page * pages
+    debt = max(size - (folder / DATABASE).stat().st_size, 0)
+    unused = page * db.pragma("freelist_count")
+    return Level(disk.f_bavail * disk.f_frsize - debt, unused, disk.f_blocks * disk.f_frsize, size)
 
 
 def keep_log(folder: Path, db: apsw.Connection) -> None:

@@ -90,3 +90,14 @@ def test_fifo_queues_give_nothing_and_say_nothing(narrow: RunningService, narrow
     assert fifo.receive() == []
     narrow.advance(30)
     assert len(fifo.receive(3)) == 3
+
+
+def test_a_wait_at_the_limit_of_a_fifo_queue_gives_nothing_either(narrow_make: QueueMaker) -> None:
+    fifo = narrow_make.fifo()
+    for number in range(5):
+        fifo.post(f"group-{number}", str(number))
+    messages = [fifo.receive_one() for _ in range(3)]
+    assert fifo.receive(WaitTimeSeconds=1) == []
+    assert fifo.counts() == (2, 3, 0)
+    fifo.delete(messages[0])
+    assert len(fifo.receive(1, WaitTimeSeconds=1)) == 1
