@@ -103,6 +103,14 @@ def test_data_that_this_program_cannot_read(cli: Cli, tmp_path: Path, damage: st
     assert outcome.err.count("\n") == 1
 
 
+def test_for_a_store_in_memory_the_advice_is_another(cli: Cli) -> None:
+    """No account can be added to what is not there yet."""
+    outcome = cli("serve", "--port", "0", "--host", "0.0.0.0", "--store", "memory")
+    assert outcome.code == 5
+    assert "account add" not in outcome.err
+    assert "use --host 127.0.0.1, or --store sqlite" in outcome.err
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_an_address_that_others_can_reach_is_refused(cli: Cli, tmp_path: Path, host: str) -> None:
     outcome = cli("serve", "--port", "0", "--host", host)
@@ -121,7 +129,7 @@ def test_so_it_is_with_data_that_has_no_accounts(cli: Cli, tmp_path: Path, store
     folder.connect().close()
     outcome = cli("serve", "--port", "0", "--host", "192.0.2.1", "--store", store)
     assert (outcome.code, outcome.out) == (5, "")
-    assert "rockdove account add NAME --data data" in outcome.err
+    assert ("rockdove account add NAME --data data" in outcome.err) == (store == "sqlite")
     # And the folder is free again.
     folder.connect().close()
 
