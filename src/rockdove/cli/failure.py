@@ -6,7 +6,11 @@ from rockdove.core.errors import (
     AccountConflict,
     AccountExists,
     Fault,
+    InvalidAddress,
     InvalidAttributeName,
+    InvalidAttributeValue,
+    InvalidMessageContents,
+    InvalidParameterValue,
     MissingParameter,
     NoSuchAccount,
     OverLimit,
@@ -59,6 +63,15 @@ _REFUSED = (
     QueueNameExists,
     UnsupportedOperation,
 )
+# What was given cannot be meant, here or anywhere else.
+_USAGE = (
+    InvalidAddress,
+    InvalidAttributeName,
+    InvalidAttributeValue,
+    InvalidMessageContents,
+    InvalidParameterValue,
+    MissingParameter,
+)
 _DENIED = (401, 403)
 
 _ADVICE: dict[type[Fault], str] = {
@@ -75,6 +88,8 @@ def code_of(error: RockdoveError) -> Code:
     if isinstance(error, Fault):
         if isinstance(error, _NOT_FOUND):
             return Code.NOT_FOUND
+        if isinstance(error, _USAGE):
+            return Code.USAGE
         return Code.REFUSED if isinstance(error, _REFUSED) or error.status in _DENIED else Code.FAILED
     return Code.FAILED
 

@@ -160,17 +160,17 @@ def test_a_password_is_not_an_argument(cli: Cli) -> None:
     assert listed(cli)[0]["has_password"]
 
 
-@pytest.mark.parametrize(("stdin", "code"), [(b"short\n", 1), (b"", 1), (b"\xff\xfe\xff\xfe\xff\xfe\xff\xfe", 2)])
-def test_bad_passwords(cli: Cli, stdin: bytes, code: int) -> None:
+@pytest.mark.parametrize("stdin", [b"short\n", b"", b"\xff\xfe\xff\xfe\xff\xfe\xff\xfe"])
+def test_bad_passwords(cli: Cli, stdin: bytes) -> None:
     added(cli, "ann")
     outcome = cli("account", "password", "ann", *FOLDER, "--password-stdin", stdin=stdin)
-    assert (outcome.code, outcome.out) == (code, "")
+    assert (outcome.code, outcome.out) == (2, "")
     assert "short" not in outcome.err
     assert not listed(cli)[0]["has_password"]
 
 
 def test_bad_and_taken_names(cli: Cli) -> None:
-    assert cli("account", "add", "a b", *FOLDER).code == 1
+    assert cli("account", "add", "a b", *FOLDER).code == 2
     added(cli, "ann")
     taken = cli("account", "add", "Ann", *FOLDER)
     assert (taken.code, taken.out) == (5, "")
@@ -300,6 +300,13 @@ def test_without_its_key_file_nothing_starts(cli: Cli, tmp_path: Path, fault: st
     assert (run.returncode, run.stdout) == (1, "")
     assert said in run.stderr
     assert len(run.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["a b", "123456789012", "", "x" * 65])
+def test_a_name_that_cannot_be_is_a_mistake_of_usage(cli: Cli, name: str) -> None:
+    outcome = cli("account", "add", *FOLDER, "--", name)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "The name of an account" in outcome.err
 
 
 # A running service.

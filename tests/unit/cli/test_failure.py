@@ -20,6 +20,14 @@ FAULTS = [
     kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Fault) and kind is not Fault
 ]
 NOT_FOUND = {"NoSuchAccount", "QueueDoesNotExist", "ResourceNotFound"}
+USAGE = {
+    "InvalidAddress",
+    "InvalidAttributeName",
+    "InvalidAttributeValue",
+    "InvalidMessageContents",
+    "InvalidParameterValue",
+    "MissingParameter",
+}
 REFUSED = {
     "AccountConflict",
     "AccountExists",
@@ -36,6 +44,8 @@ def test_faults(kind: type[Fault]) -> None:
     expected = Code.FAILED
     if kind.__name__ in NOT_FOUND:
         expected = Code.NOT_FOUND
+    elif kind.__name__ in USAGE:
+        expected = Code.USAGE
     elif kind.__name__ in REFUSED or kind.status in (401, 403):
         expected = Code.REFUSED
     fault = kind("It went\nwrong.\n")
@@ -59,7 +69,7 @@ def test_a_denial_that_this_client_does_not_know_is_a_refusal() -> None:
         (DataFolderError("full"), Code.FAILED, "full"),
         (
             MissingParameter("The request must contain the parameter MessageGroupId."),
-            Code.FAILED,
+            Code.USAGE,
             "The request must contain the parameter MessageGroupId (MissingParameter); give it with --group",
         ),
         (
@@ -70,7 +80,7 @@ def test_a_denial_that_this_client_does_not_know_is_a_refusal() -> None:
                 "say --finish to retire the old key, or --cancel to retire the new one"
             ),
         ),
-        (InvalidParameterValue("Value 7."), Code.FAILED, "Value 7 (InvalidParameterValue)"),
+        (InvalidParameterValue("Value 7."), Code.USAGE, "Value 7 (InvalidParameterValue)"),
     ],
 )
 def test_lines(error: RockdoveError, code: Code, line: str) -> None:

@@ -49,7 +49,7 @@ def test_create_fifo(cli: Cli, client: Client, new_name: NewName, flags: tuple[s
 
 def test_create_with_what_the_service_does_not_take(cli: Cli, shared: Server, new_name: NewName) -> None:
     outcome = cli("queue", "create", new_name(), "--attribute", "Nonsense=1")
-    assert (outcome.code, outcome.out) == (1, "")
+    assert (outcome.code, outcome.out) == (2, "")
     assert "Nonsense" in outcome.err
     assert outcome.err.count("\n") == 1
 
@@ -120,7 +120,7 @@ def test_set(cli: Cli, client: Client, queue: str, dead: str) -> None:
     ]
     assert "RedrivePolicy" not in client.attributes(queue)
     assert cli("queue", "set", queue, "DelaySeconds=3", "--json").document == {"Attributes": {"DelaySeconds": "3"}}
-    assert cli("queue", "set", queue, "DelaySeconds=9999").code == 1
+    assert cli("queue", "set", queue, "DelaySeconds=9999").code == 2
 
 
 def test_purge(cli: Cli, client: Client, queue: str) -> None:
@@ -192,7 +192,7 @@ def test_moves_that_cannot_be(cli: Cli, client: Client, queue: str, dead: str, n
     assert outcome.code == 3
     assert missing in outcome.err
     # Nobody's dead letters go there.
-    assert cli("queue", "move", queue).code == 1
+    assert cli("queue", "move", queue).code == 2
     # Sent there by hand, it came from nowhere.
     client.send(dead, "x")
     failed = cli("queue", "move", dead, "--wait")

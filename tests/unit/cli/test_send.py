@@ -43,10 +43,10 @@ def test_fifo(cli: Cli, client: Client, new_name: Callable[..., str]) -> None:
     name = new_name(".fifo")
     client.create_queue(name, attributes={"FifoQueue": "true"})
     outcome = cli("send", name, "x")
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert outcome.err.endswith("; give it with --group\n")
     outcome = cli("send", name, "x", "--group", "g")
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert "--dedup-id" in outcome.err
     first = cli("send", name, "x", "--group", "g", "--dedup-id", "1", "--json").document
     again = cli("send", name, "x", "--group", "g", "--dedup-id", "1", "--json").document
