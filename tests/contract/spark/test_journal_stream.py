@@ -73,7 +73,7 @@ def test_a_checkpoint_of_another_queue_is_refused(
     client.send_batch(queue, bodies(5))
     engine = make()
     engine.run()
-    other = JournalStream(replace(where, queue="other"), narrow, option.for_stream(Options({})), tmp_path / "journal")
+    other = JournalStream(replace(where, queue="other"), narrow, option.for_stream(Options({})), tmp_path / "another")
     with pytest.raises(Refused, match=f"checkpoint is that of the queue {queue}, not of other"):
         other.latestOffset(json.loads(engine.offsets[-1]), other.getDefaultReadLimit())
     other.stop()

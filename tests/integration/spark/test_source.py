@@ -174,6 +174,21 @@ def test_what_is_wrong_is_named(spark: "SparkSession", endpoint: str, options: d
         spark.read.format("rockdove").options(endpoint=endpoint, **options).load().collect()
 
 
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"maxMessagesPerTrigger": "0"}, "the option maxMessagesPerTrigger must be"),
+        ({"service": "sqs"}, "the option journal is missing"),
+        ({"bodyFormat": "json", "bodySchema": "a DECIMAL(50, 2)"}, "the option bodySchema: DECIMAL"),
+    ],
+)
+def test_what_is_wrong_with_a_stream_is_told_before_it_starts(
+    spark: "SparkSession", endpoint: str, options: dict[str, str], named: str
+) -> None:
+    with pytest.raises(AnalysisException, match=named):
+        stream(spark, endpoint, "jobs", **options)
+
+
 def test_a_queue_deleted_under_a_query_is_one_clear_error(
     spark: "SparkSession", endpoint: str, client: Client, new_name: Name, tmp_path: Path
 ) -> None:

@@ -51,9 +51,10 @@ class Segment(NamedTuple):
 class Journal:
     """Open for one process at a time: a second one waits, and then fails. Sequences count from 1."""
 
-    def __init__(self, folder: Path, wait_s: float = 60) -> None:
-        """``wait_s`` is how long a query that was killed may need to notice."""
+    def __init__(self, folder: Path, queue: str, wait_s: float = 60) -> None:
+        """``wait_s`` is how long a query that was killed may need to notice. Of another queue it is refused."""
         self.folder = folder
+        self._queue = queue
         folder.mkdir(parents=True, exist_ok=True)
         self._base = sqlite3.connect(folder / "seen.sqlite", timeout=wait_s, isolation_level=None)
         try:
@@ -86,10 +87,23 @@ class Journal:
             run(f"PRAGMA user_version = {FORMAT}")
         elif version != FORMAT:
             raise JournalError(f"{self.folder} has format {version}, and this version of Rockdove knows {FORMAT}")
+        self._check_queue()
         run("COMMIT")
         found = run("SELECT id, cut FROM journal").fetchone()
         self.id: str = found[0]
         self.cut: int = found[1]
+
+    def _check_queue(self) -> None:
+        """Journals that began before they had the name of their queue get it now."""
+        run = self._base.execute
+        run("CREATE TABLE IF NOT EXISTS origin (queue TEXT NOT NULL) STRICT")
+        found = run("SELECT queue FROM origin").fetchone()
+        if found is None:
+            run("INSERT INTO origin VALUES (?)", (self._queue,))
+        elif found[0] != self._queue:
+            raise JournalError(
+                f"{self.folder} is the journal of the queue {found[0]}, not of {self._queue}: name another folder"
+            )
 
     def close(self) -> None:
         self._base.close()

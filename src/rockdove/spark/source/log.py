@@ -116,7 +116,7 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _open(self) -> Journal:
         if self._journal is None:
-            self._journal = Journal(self._folder)
+            self._journal = Journal(self._folder, self._place.queue_name)
         return self._journal
 
     def _service(self) -> Client:

@@ -4,7 +4,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ def opened(tmp_path: Path) -> Iterator[Open]:
     with ExitStack() as stack:
 
         def open_() -> Journal:
-            journal = Journal(tmp_path)
+            journal = Journal(tmp_path, "q")
             stack.callback(journal.close)
             return journal
 
@@ -118,9 +118,7 @@ def test_many_rows_are_cut_for_many_tasks(opened: Open) -> None:
 def test_a_second_query_is_kept_out(opened: Open, tmp_path: Path) -> None:
     journal = opened()
     append(journal, "a")
-    code = (
-        "import pathlib, sys; from rockdove.spark.source.journal import Journal; Journal(pathlib.Path(sys.argv[1]), 0)"
-    )
+    code = "import pathlib, sys; from rockdove.spark.source.journal import Journal; Journal(pathlib.Path(sys.argv[1]), 'q', 0)"
     command = [sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "does another query use it?" in done.stderr
@@ -135,3 +133,20 @@ def test_another_format_is_refused(opened: Open, tmp_path: Path) -> None:
     (tmp_path / "seen.sqlite").write_bytes(b"no database" * 100)
     with pytest.raises(JournalError, match="holds no journal"):
         opened()
+
+
+def test_the_journal_of_another_queue_is_refused(tmp_path: Path) -> None:
+    Journal(tmp_path, "one").close()
+    with pytest.raises(JournalError, match="journal of the queue one, not of two"):
+        Journal(tmp_path, "two")
+    Journal(tmp_path, "one").close()
+
+
+def test_a_journal_from_before_it_had_a_queue_goes_on(tmp_path: Path) -> None:
+    old = Journal(tmp_path, "one")
+    old.close()
+    with closing(sqlite3.connect(tmp_path / "seen.sqlite")) as base:
+        base.execute("DROP TABLE origin")
+    again = Journal(tmp_path, "one")
+    assert again.id == old.id
+    again.close()
