@@ -21,6 +21,8 @@ from rockdove.wire.shape import Request, Result
 
 # Seconds for which a refused client may still send before the connection is closed.
 LINGER_S = 1.0
+# Larger answers are written in pieces: TLS hands on what it is given at once, and what is handed on does not count.
+PIECE_BYTES = 256 * 1024
 _OK_JSON = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nx-amzn-RequestId: %b\r\nContent-Length: %d\r\n\r\n"
 )
@@ -212,7 +214,8 @@ class Connection(Reader):
             self._write(200, b"text/xml", text, b"x-amzn-RequestId: " + request_id + b"\r\n")
             return
         body = awsjson.encode(result)
-        if self._transport is None or not self._keep_alive or self._closing or self._to_browser:
+        large = len(body) > PIECE_BYTES
+        if large or self._transport is None or not self._keep_alive or self._closing or self._to_browser:
             self._write(200, b"application/x-amz-json-1.0", body, b"x-amzn-RequestId: " + request_id + b"\r\n")
             return
         self._transport.write(_OK_JSON % (request_id, len(body)) + body)
@@ -248,18 +251,16 @@ class Connection(Reader):
             self._busy = False
             return
         last = not self._keep_alive or self._closing
-        transport.write(
-            b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\n%b%bContent-Length: %d\r\n\r\n"
-            % (
-                status,
-                _REASONS.get(status, b"Error"),
-                kind,
-                extra + self._to_browser,
-                b"Connection: close\r\n" if last else b"",
-                len(body),
-            )
-            + (b"" if self._head_only else body)
-        )
+        answer = b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\n%b%bContent-Length: %d\r\n\r\n" % (
+            status,
+            _REASONS.get(status, b"Error"),
+            kind,
+            extra + self._to_browser,
+            b"Connection: close\r\n" if last else b"",
+            len(body),
+        ) + (b"" if self._head_only else body)
+        for start in range(0, len(answer), PIECE_BYTES):
+            transport.write(answer[start : start + PIECE_BYTES])
         self._to_browser, self._head_only = b"", False
         if last:
             self._busy = False

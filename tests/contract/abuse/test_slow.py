@@ -1,11 +1,17 @@
 """Clients that are slow on purpose: with headers, with a body, with reading, with everything."""
 
+import json
+import socket
+import ssl
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.contract.abuse.conftest import Dial, Start, held_bytes
+from tests.support.certificate import Authority
 from tests.support.neighbour import Neighbour
 from tests.support.raw import Web, Wire, json_request
 
@@ -182,3 +188,24 @@ def test_many_who_ask_for_much_and_read_nothing(start: Start, dial: Dial, web: C
         last.send(json_request(target, content))
         assert len(last.read().json["Messages"]) == 9
     assert eventually(lambda: held_bytes(service) == 0)
+
+
+def test_what_is_not_read_over_tls_counts_and_ends(start: Start, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    authority.issue()
+    service = start({"tls_cert": authority.cert, "tls_key": authority.key}, write_timeout_s=2)
+
+    def ask(target: str, **content: Any) -> ssl.SSLSocket:
+        bare = socket.create_connection(("127.0.0.1", service.port), timeout=10)
+        wire = authority.client().wrap_socket(bare, server_hostname="127.0.0.1")
+        wire.sendall(json_request(target, content))
+        return wire
+
+    with ask("CreateQueue", QueueName="q") as made:
+        url = json.loads(made.recv(65536).partition(b"\r\n\r\n")[2])["QueueUrl"]
+    for _ in range(9):
+        with ask("SendMessage", QueueUrl=url, MessageBody="x" * 1_000_000) as sent:
+            assert sent.recv(65536).startswith(b"HTTP/1.1 200 ")
+    with ask("Rockdove.Peek", QueueUrl=url, MaxNumberOfMessages=100):
+        assert eventually(lambda: held_bytes(service) > 500_000)
+        assert eventually(lambda: held_bytes(service) == 0), "it was cut off"
