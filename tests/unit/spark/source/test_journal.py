@@ -118,7 +118,10 @@ def test_many_rows_are_cut_for_many_tasks(opened: Open) -> None:
 def test_a_second_query_is_kept_out(opened: Open, tmp_path: Path) -> None:
     journal = opened()
     append(journal, "a")
-    code = "import pathlib, sys; from rockdove.spark.source.journal import Journal; Journal(pathlib.Path(sys.argv[1]), 'q', 0)"
+    code = (
+        "import pathlib, sys; from rockdove.spark.source.journal import Journal; "
+        "Journal(pathlib.Path(sys.argv[1]), 'q', wait_s=0)"
+    )
     command = [sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "does another query use it?" in done.stderr
