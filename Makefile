@@ -50,6 +50,7 @@ test-quick: environment ## tests that need Python alone; a few minutes
 
 .PHONY: test-faults
 test-faults: setup ## tests that kill, cut and fill the disk
+	@scripts/need.sh sqlite3=sqlite3
 	$(PYTEST) tests/faults $(SLOW) $(ARGS)
 
 .PHONY: test-clients

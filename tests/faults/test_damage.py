@@ -290,8 +290,6 @@ def test_a_folder_in_use_is_not_checked(tmp_path: Path) -> None:
 
 
 def test_what_can_be_read_is_saved_as_the_page_says(stopped: Path, tmp_path: Path) -> None:
-    if shutil.which("sqlite3") is None:
-        pytest.skip("NOT TESTED: how to save what can be read needs SQLite's command line tool, sqlite3")
     stopped.rename(tmp_path / "data")
     data = tmp_path / "data"
     overwrite(data, page_of(data, "ready"), bytes(PAGE_BYTES))
