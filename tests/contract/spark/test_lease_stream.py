@@ -244,6 +244,30 @@ def test_a_checkpoint_that_was_copied_is_refused_once_the_other_is_further(
         copy.run()
 
 
+def test_an_old_copy_is_refused_before_it_acknowledges_what_a_newer_one_has_leased(
+    make: Make, client: Client, queue: str, where: Place, narrow: Table
+) -> None:
+    """A sink that skips batches would not run the tasks that are refused."""
+
+    class DoomedLater(Engine):
+        def step(self) -> None:
+            if len(self.table) == 2 and not self.kills:
+                self.kills += 1
+                raise Killed
+
+    client.send_batch(queue, bodies(50))
+    engine = make(kind=DoomedLater)
+    with pytest.raises(Killed):
+        engine.run()
+    assert (len(engine.offsets), engine.committed) == (2, 1)
+    old = LeaseStream(where, narrow, option.for_stream(Options({"waitTimeSeconds": "0"})))
+    with pytest.raises(Refused, match="the checkpoint is an old copy"):
+        old.latestOffset(json.loads(engine.offsets[0]), old.getDefaultReadLimit())
+    old.stop()
+    engine.run()
+    assert Counter(row["body"] for row in engine.rows) == Counter(bodies(50))
+
+
 def test_a_checkpoint_of_another_queue_is_refused(make: Make, client: Client, queue: str, where: Place) -> None:
     client.send_batch(queue, bodies(5))
     engine = make(kind=Doomed)

@@ -77,6 +77,7 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Messages of the last batch; None if it was not ours.
         self._last: int | None = None
         self._planned: Offset | None = None
+        self._checked = False
         # Messages that a run over what is there has still to take; None: no such run.
         self._left: int | None = None
 
@@ -97,6 +98,8 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Leases nothing: that waits until the offset is logged."""
         begin = self._parse(start)
         self._acknowledge(begin)
+        if not self._checked:
+            self._check(begin)
         visible, physical = self._await(begin)
         if not visible:
             return start
@@ -155,6 +158,22 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._left is not None and self._last is not None:
             # An empty batch: others have the rest. That is the end of a run over what is there.
             self._left = max(0, self._left - self._last) if self._last else 0
+
+    def _check(self, begin: Offset) -> None:
+        """Nothing is leased beyond a batch that is committed, before the next one is logged.
+
+        If something is, a newer checkpoint has logged it. A sink that skips batches which it has would not run the
+        tasks that are refused then, and what the newer one has leased would be acknowledged unread.
+        """
+        if begin.sequence:
+            with told(self._place):
+                leases = self._service().list_leases(self._place.queue, begin.consumer).leases
+            if any(lease.sequence > begin.sequence for lease in leases):
+                raise Refused(
+                    f"the checkpoint is an old copy: consumer {begin.consumer} of {self._place.name} is further than "
+                    f"its sequence {begin.sequence}. Go on with the newer checkpoint, or begin a new one"
+                )
+        self._checked = True
 
     def _await(self, begin: Offset) -> tuple[int, int]:
         """How many messages are visible, zero if none came in time, and the number of physical queues."""
