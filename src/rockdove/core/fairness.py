@@ -27,17 +27,18 @@ class Shares:
             self._ends = [(until, held) for held, (_, until) in self._held.items()]
             heapq.heapify(self._ends)
 
-    def drop(self, id: int) -> None:
-        """A message is no longer in flight."""
+    def drop(self, id: int) -> str | None:
+        """A message is no longer in flight; its group, if it was."""
         held = self._held.pop(id, None)
         if held is None:
-            return
+            return None
         group = held[0]
         left = self._by_group.pop(group) - 1
         if left:
             self._by_group[group] = left
         if left < NOISY_MIN_IN_FLIGHT:
             self._loud.discard(group)
+        return group
 
     def noisy(self, now_us: int) -> set[str]:
         """Groups with at least 30 messages, and more than a tenth of all, in flight."""

@@ -5,25 +5,29 @@ from typing import Any
 
 import apsw
 
+from rockdove.core.errors import StoreError
+from rockdove.core.ids import physical_of
 from rockdove.core.message import Entry, Message
 from rockdove.store.base import Appended, Claimed, Done, Draft, Want
 from rockdove.store.grouped import GroupedQueue
 from rockdove.store.row import entries, stored_bytes
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.sql import statement
+from rockdove.store.turn import Turns
 
-# Groups looked at by one claim in search of quiet ones with something visible. The search goes on where it ended.
-MOST_PROBES = 64
+# Groups looked at by one claim, most of them only when they had nothing left after the last look.
+MOST_PROBES = 1_000
+# Groups looked for on disk at a time, as after a start.
+WALK_AT_ONCE = 1_000
+# With fewer groups than these, those without anything visible are left until somebody is noisy.
+FEW_GROUPS = 256
 # Window of a claim without any order.
 NO_ORDER_WINDOW = 2048
 
 _FIRST = "SELECT id, grp FROM entry WHERE pq = ? AND t <= ? ORDER BY t, id LIMIT ?"
-_OF_GROUP = (
-    f"SELECT {statement.COLUMNS} FROM entry JOIN body USING (id) "
-    "WHERE pq = ? AND grp = ? AND t <= ? ORDER BY t, entry.id LIMIT ?"
-)
-_NEXT_GROUP = "SELECT grp, t FROM entry WHERE pq = ? AND grp > ? ORDER BY grp, t LIMIT 1"
-_GROUP_EMPTY = "SELECT t FROM entry WHERE pq = ? AND grp = '' ORDER BY t LIMIT 1"
+_OF_GROUP = "SELECT t, id FROM entry WHERE pq = ? AND grp = ? AND t <= ? ORDER BY t, id LIMIT ?"
+_GROUP_US = "SELECT t FROM entry WHERE pq = ? AND grp = ? ORDER BY t LIMIT 1"
+_NEXT_GROUP = "SELECT t, grp FROM entry WHERE pq = ? AND grp > ? ORDER BY grp, t LIMIT 1"
 
 
 class FairQueue(GroupedQueue):
@@ -35,7 +39,9 @@ class FairQueue(GroupedQueue):
         self.tally = plain.tally
         # Of the logical queue: who is noisy on all physical ones together is noisy on each.
         self._shares = plain.store.shares(plain.queue)
-        # Where the search for quiet groups goes on.
+        # All groups but the empty one, which every claim looks at.
+        self._turns = Turns()
+        # Where the search for groups on disk goes on.
         self._cursor = ""
 
     def take_numbers(self, number: int) -> int:
@@ -51,25 +57,31 @@ class FairQueue(GroupedQueue):
         """Begin with what is in flight on disk: rows (id, group, until)."""
         for id, group, until_us in rows:
             self._shares.hold(id, group, until_us)
+        self._find_groups()
 
     def land(self, changes: list[Change]) -> None:
         self.count_changes(changes)
         for change in changes:
-            if change.group and change.after is not None and change.after[1]:
-                self._shares.hold(change.id, change.group, change.after[0])
-            else:
-                self._shares.drop(change.id)
+            if change.group and change.after is not None:
+                t, received = change.after
+                self._turns.tell(t, change.group)
+                if received:
+                    self._shares.hold(change.id, change.group, t)
+                    continue
+            self._shares.drop(change.id)
 
     def append_in(
         self, db: apsw.Connection, drafts: Sequence[Draft], first_id: int, now_us: int
     ) -> tuple[list[Appended], list[Change]]:
         appended: list[Appended] = []
         changes: list[Change] = []
+        self._turns.take_news()
         for id, draft in enumerate(drafts, first_id):
             extra = draft.message.extra
-            self.insert(db, id, draft.visible_us, (extra.group_id if extra else None) or "", draft)
+            group = (extra.group_id if extra else None) or ""
+            self.insert(db, id, draft.visible_us, group, draft)
             appended.append(Appended(id, self.message_id(id, draft.message)))
-            changes.append(Change(id, None, (draft.visible_us, False)))
+            changes.append(Change(id, None, (draft.visible_us, False), group=group))
         return appended, changes
 
     def remove_in(self, db: apsw.Connection, ids: Sequence[int], now_us: int) -> tuple[list[int], list[Change]]:
@@ -82,22 +94,43 @@ class FairQueue(GroupedQueue):
             return
         now = self.clock.now_us()
         noisy = self._shares.noisy(now)
-        self.change(lambda db: self._claim(db, want, noisy, now), done)
+        if self._turns.lost:
+            self._find_groups()
+        tried = False
+
+        def call(db: apsw.Connection) -> tuple[Claimed, list[Change]]:
+            nonlocal tried
+            # Once more, on a full disk: what the first try has learned of groups was rolled back.
+            self._turns.lost |= tried
+            tried = True
+            outcome = self._claim(db, want, noisy, now)
+            if not noisy and len(self._turns) > FEW_GROUPS:
+                self._settle(db, 2 * want.limit, now)
+            self._turns.look_further(now)
+            return outcome
+
+        self.change(call, done)
 
     def claim_in(self, db: apsw.Connection, want: Want, now_us: int) -> tuple[Claimed, list[Change]]:
         """For leases, which no group is spared from: they take all there is."""
         return self._claim(db, want, (), now_us)
 
     def forget(self, ids: Sequence[int]) -> None:
-        """They are no longer in flight."""
+        """They are no longer leased: gone, or visible again. Others may be physical queues' beside this one."""
         for id in ids:
-            self._shares.drop(id)
+            if physical_of(id) == self.record.number and (group := self._shares.drop(id)):
+                self._turns.tell(0, group)
+
+    def abandon(self) -> None:
+        super().abandon()
+        self._turns.lost = True
 
     def _claim(
         self, db: apsw.Connection, want: Want, noisy: Collection[str], now_us: int
     ) -> tuple[Claimed, list[Change]]:
         claimed, changes = Claimed([], [], claimed_us=now_us), list[Change]()
         taken: set[int] = set()
+        self._turns.take_news()
         # Once more as long as dead or expired ones are found: the living may stand behind them.
         more = True
         while more:
@@ -132,8 +165,8 @@ class FairQueue(GroupedQueue):
         first: list[tuple[int, str]] = [row for row in rows if row[0] not in taken][:window]
         order = [id for id, _ in first]
         if noisy:
-            yield from self._quiet(db, want.limit, noisy, now_us)
-            order = [id for id, group in first if (group or "") not in noisy]
+            order = [id for _, id in self._quiet(db, want.limit + len(taken), noisy, now_us) if id not in taken]
+            order += [id for id, group in first if (group or "") not in noisy]
             if not want.spare:
                 order += [id for id, group in first if (group or "") in noisy]
         elif len(first) > want.limit:
@@ -142,23 +175,69 @@ class FairQueue(GroupedQueue):
         for id in order:
             yield from entries(db.execute(statement.SELECT_ENTRY, (id,)))
 
-    def _quiet(self, db: apsw.Connection, limit: int, noisy: Collection[str], now_us: int) -> list[Entry]:
-        """Visible entries of groups that are not noisy, one group after another from where the last search ended."""
-        number, found, start, wrapped = self.record.number, list[Entry](), self._cursor, False
-        if "" not in noisy and db.execute(_GROUP_EMPTY, (number,)).get is not None:
-            found += entries(db.execute(_OF_GROUP, (number, "", now_us, limit)))
+    def _quiet(self, db: apsw.Connection, limit: int, noisy: Collection[str], now_us: int) -> list[tuple[int, int]]:
+        """The oldest visible entries (t, id) of groups that are not noisy.
+
+        Groups are looked at in the order of their turns, until none that is left can have an older one.
+        """
+        number, turns = self.record.number, self._turns
+        rows: Any = db.execute(_OF_GROUP, (number, "", now_us, limit)).fetchall()
+        found: list[tuple[int, int]] = rows
+        looked_at: list[tuple[int, str]] = []
         for _ in range(MOST_PROBES):
-            if len(found) >= limit:
+            turn = turns.first()
+            if turn is None or turn[0] > (found[-1][0] if len(found) == limit else now_us):
                 break
-            rows: list[tuple[Any, ...]] = db.execute(_NEXT_GROUP, (number, self._cursor)).fetchall()
-            row = rows[0] if rows else None
-            if row is None or (wrapped and row[0] > start):
-                if wrapped or not start:
-                    self._cursor = ""
-                    break
-                self._cursor, wrapped = "", True
-                continue
-            self._cursor, first_us = row
-            if self._cursor not in noisy and first_us <= now_us:
-                found += entries(db.execute(_OF_GROUP, (number, self._cursor, now_us, limit - len(found))))
+            t, group = turn
+            turns.drop(group)
+            if group not in noisy:
+                rows = db.execute(_OF_GROUP, (number, group, now_us, limit)).fetchall()
+                found = sorted(found + rows)[:limit]
+                t = rows[0][0] if rows else db.execute(_GROUP_US, (number, group)).get
+            if t is not None:
+                looked_at.append((t, group))
+        for t, group in looked_at:
+            turns.put(t, group)
         return found
+
+    def _settle(self, db: apsw.Connection, most: int, now_us: int) -> None:
+        """Take groups from the front that have nothing visible: they must not all be left to the first who needs it."""
+        turns = self._turns
+        for _ in range(most):
+            turn = turns.first()
+            if turn is None or turn[0] > now_us:
+                break
+            t = db.execute(_GROUP_US, (self.record.number, turn[1])).get
+            if t is None:
+                turns.drop(turn[1])
+            else:
+                turns.put(t, turn[1])
+                if t <= now_us:
+                    break
+
+    def _find_groups(self) -> None:
+        """Look for all groups on disk, some at a time."""
+        self._turns.lost = False
+
+        def begin(db: apsw.Connection) -> bool:
+            self._turns.begin()
+            self._cursor = ""
+            return self._walk(db)
+
+        self.writer.call(begin, self._walked)
+
+    def _walk(self, db: apsw.Connection) -> bool:
+        """Find some more groups; whether there may be others."""
+        for _ in range(WALK_AT_ONCE):
+            row = db.execute(_NEXT_GROUP, (self.record.number, self._cursor)).get
+            if row is None:
+                return False
+            self._turns.lower(*row)
+            self._cursor = row[1]
+        return True
+
+    def _walked(self, more: bool | StoreError) -> None:
+        if isinstance(more, StoreError):
+            self._turns.lost = True
+        elif more and not self.dropped:
+            self.writer.call(self._walk, self._walked)

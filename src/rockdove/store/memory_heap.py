@@ -25,6 +25,9 @@ class Heap(Generic[Item, Rank]):
     def __contains__(self, item: Item) -> bool:
         return item in self._ranks
 
+    def rank(self, item: Item) -> Rank | None:
+        return self._ranks.get(item)
+
     def put(self, item: Item, rank: Rank) -> None:
         """Add an item, or change its rank."""
         if self._ranks.get(item) == rank:

@@ -387,6 +387,8 @@ class StandardQueue(Shelf):
     def abandon(self) -> None:
         super().abandon()
         self.head.abandon()
+        if self.lanes is not None:
+            self.lanes.abandon()
 
 
 def _add_expired(expired: list[int], done: Done[Claimed], claimed: Claimed | StoreError) -> None:

@@ -1,15 +1,18 @@
 """Fair queues: a noisy tenant of a standard queue does not starve the quiet ones."""
 
+from collections.abc import Callable
+
 import pytest
 
+from rockdove.store.base import Draft
 from tests.support.store import Bench, Queue, bodies
 
 
-def make_noise(queue: Queue, waiting: int, in_flight: int = 30) -> None:
+def make_noise(queue: Queue, waiting: int, in_flight: int = 30, at: int = 0) -> None:
     left = waiting + in_flight
     while left:
-        left -= len(queue.append([queue.draft("noise", group="noisy") for _ in range(min(left, 1_000))]))
-    assert len(queue.take(in_flight, timeout_s=10_000)) == in_flight
+        left -= len(queue.append([queue.draft("noise", group="noisy") for _ in range(min(left, 1_000))], at))
+    assert len(queue.take(in_flight, timeout_s=10_000, at=at)) == in_flight
 
 
 @pytest.mark.parametrize("waiting", [1_000, 50_000])
@@ -143,3 +146,106 @@ def test_many_quiet_groups_are_all_served(queue: Queue) -> None:
     quiet = [body for body in got if body != "noise"]
     assert len(got) == 600
     assert sorted(quiet, key=int) == [str(number) for number in range(500)]
+
+
+def serve(queue: Queue, receives: int, arriving: Callable[[int], list[Draft]]) -> list[str]:
+    """Before each receive some arrive; what is not noise is deleted at once. The bodies of all that came."""
+    got: list[str] = []
+    for number in range(receives):
+        queue.append(arriving(number))
+        claimed = queue.take(10, timeout_s=10_000)
+        for entry in claimed:
+            assert entry.message.body == "noise" or queue.remove(entry.id)
+        got += bodies(claimed)
+    return got
+
+
+def test_messages_without_a_group_are_one_tenant_among_others(queue: Queue) -> None:
+    """However many of them arrive."""
+    make_noise(queue, 70)
+    queue.send("quiet", group="quiet")
+    assert "quiet" in serve(queue, 2, lambda _: [queue.draft("of nobody") for _ in range(10)])
+
+
+def test_messages_without_a_group_have_their_turn(queue: Queue) -> None:
+    make_noise(queue, 70)
+    queue.send("of nobody")
+    assert "of nobody" in serve(queue, 2, lambda _: [queue.draft("x", group=f"tenant {n}") for n in range(10)])
+
+
+def test_quiet_groups_come_by_age(bench: Bench, queue: Queue) -> None:
+    """Whatever they are called, and however many others send."""
+    make_noise(queue, 1_000)
+    queue.send("oldest", group="zed")
+    bench.advance(1)
+    queue.append([queue.draft("x", group=f"tenant {number:03}") for number in range(200)])
+    bench.advance(1)
+    got = serve(queue, 2, lambda _: [queue.draft("x", group=f"tenant {number:03}") for number in range(200, 210)])
+    assert got[0] == "oldest"
+
+
+def test_quiet_messages_come_in_the_order_of_sending(bench: Bench, queue: Queue) -> None:
+    make_noise(queue, 100)
+    for number in range(35):
+        queue.send(str(number), group=f"tenant {number * 7 % 10}" if number % 4 else None)
+        bench.advance(1)
+    assert [body for _ in range(4) for body in queue.read(10, timeout_s=10_000)][:35] == [str(n) for n in range(35)]
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_groups_with_nothing_visible_do_not_stand_in_the_way(bench: Bench, queue: Queue, reopened: bool) -> None:
+    queue.append([queue.draft("x", group=f"tenant {number:03}") for number in range(300)])
+    assert len(queue.take(300, timeout_s=10_000)) == 300
+    make_noise(queue, 100, in_flight=40)
+    queue.send("quiet", group="zed")
+    if reopened:
+        bench.reopen()
+    assert "quiet" in queue.read(10)
+
+
+@pytest.mark.parametrize("how", ["move", "release", "time"])
+def test_what_is_visible_again_has_its_turn(bench: Bench, queue: Queue, how: str) -> None:
+    make_noise(queue, 100)
+    queue.send("quiet", group="quiet")
+    (held,) = [entry for entry in queue.take(10, timeout_s=100) if entry.message.body == "quiet"]
+    assert "quiet" not in queue.read(10)
+    bench.advance(1)
+    if how == "move":
+        assert queue.move(held, 0)
+    elif how == "release":
+        queue.release(held)
+    else:
+        bench.advance(99)
+    assert "quiet" in queue.read(10)
+
+
+def test_what_was_leased_has_its_turn_again(bench: Bench) -> None:
+    queue = bench.queue(physical=2)
+    for at in (0, 1):
+        queue.send(f"quiet {at}", group=f"quiet {at}", at=at)
+    assert queue.leased(0) == ["quiet 0", "quiet 1"]
+    for at in (0, 1):
+        make_noise(queue, 100, at=at)
+        assert queue.read(10, at=at) == ["noise"] * 10
+    queue.give_back()
+    for at in (0, 1):
+        assert f"quiet {at}" in queue.read(10, at=at)
+
+
+def test_more_groups_than_are_remembered(bench: Bench, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rockdove.store.turn.MOST_GROUPS", 40)
+    make_noise(queue, 100)
+    for number in range(100):
+        queue.send(str(number), group=f"tenant {number * 37 % 100:02}")
+        bench.advance(1)
+    got = [body for _ in range(50) for body in queue.read(2, timeout_s=10_000)]
+    assert got == [str(number) for number in range(100)]
+
+
+def test_groups_are_found_in_steps_after_a_restart(bench: Bench, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rockdove.store.fair.WALK_AT_ONCE", 3)
+    make_noise(queue, 100)
+    queue.append([queue.draft(str(number), group=f"tenant {number:02}") for number in range(20)])
+    bench.reopen()
+    got = [body for _ in range(12) for body in queue.read(10, timeout_s=10_000)]
+    assert sorted(body for body in got[:40] if body != "noise") == sorted(map(str, range(20)))

@@ -1,0 +1,74 @@
+"""Whose turn it is among the groups of a fair queue."""
+
+import pytest
+
+from rockdove.store import turn
+from rockdove.store.turn import Turns
+
+
+@pytest.fixture
+def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
+    """With room for ten groups."""
+    monkeypatch.setattr(turn, "MOST_GROUPS", 10)
+    return Turns()
+
+
+def drain(turns: Turns) -> list[tuple[int, str]]:
+    found = []
+    while (first := turns.first()) is not None:
+        found.append(first)
+        turns.drop(first[1])
+    return found
+
+
+def test_the_earliest_first(turns: Turns) -> None:
+    for t, group in ((3, "a"), (1, "b"), (2, "c")):
+        turns.tell(t, group)
+    turns.take_news()
+    assert drain(turns) == [(1, "b"), (2, "c"), (3, "a")]
+
+
+def test_news_never_make_a_group_later(turns: Turns) -> None:
+    turns.put(2, "a")
+    turns.lower(5, "a")
+    assert turns.first() == (2, "a")
+    turns.lower(1, "a")
+    assert turns.first() == (1, "a")
+    turns.put(7, "a")
+    assert drain(turns) == [(7, "a")]
+
+
+def test_all_before_the_horizon_are_remembered_and_none_after_it(turns: Turns) -> None:
+    for t in range(11, 0, -1):
+        turns.put(t, f"group {t}")
+    assert turns.horizon_us == 6
+    turns.put(6, "at the horizon")
+    turns.put(0, "before it")
+    turns.put(9, "group 1")
+    assert drain(turns) == [(0, "before it"), *((t, f"group {t}") for t in range(2, 6))]
+
+
+def test_few_left_before_the_horizon(turns: Turns) -> None:
+    for t in range(1, 12):
+        turns.put(t, f"group {t}")
+    turns.look_further(100)
+    assert not turns.lost
+    for t in range(1, 5):
+        turns.drop(f"group {t}")
+    turns.look_further(5)
+    assert not turns.lost, "nothing is visible at the horizon yet"
+    turns.look_further(6)
+    assert turns.lost
+    turns.begin()
+    turns.lower(7, "group 7")
+    assert drain(turns) == [(5, "group 5"), (7, "group 7")]
+
+
+def test_news_that_nobody_takes_are_looked_for_later(turns: Turns) -> None:
+    for t in range(10):
+        turns.tell(t, "a")
+    assert not turns.lost
+    turns.tell(10, "b")
+    assert turns.lost
+    turns.take_news()
+    assert len(turns) == 1
