@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Protocol
 
 from rockdove.broker.queue import Queue
@@ -18,7 +19,8 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _ATTRIBUTE_NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
 _RESERVED_NAME = re.compile(r"(aws|amazon)\.", re.IGNORECASE)
 _DATA_TYPE = re.compile(r"(String|Number|Binary)(\..+)?", re.DOTALL)
-_NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?\s*")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
+_SMALLEST_NUMBER, _LARGEST_NUMBER = Decimal("1e-128"), Decimal("1e126")
 # Group and deduplication ids: letters, digits and ASCII punctuation.
 _TOKEN = re.compile(rf"[!-~]{{1,{limits.MAX_ID_LENGTH}}}")
 _TRACE_HEADER = "AWSTraceHeader"
@@ -222,9 +224,20 @@ def _value_size(name: str, attribute: Attribute) -> int:
         return len(value)
     if _FORBIDDEN.search(value):
         raise InvalidParameterValue(f"Invalid binary character in message (user) attribute '{name}' value.")
-    if kind[1] == "Number" and not _NUMBER.fullmatch(value):
+    if kind[1] == "Number" and not _is_number(value):
         raise InvalidParameterValue(f"Can't cast the value of message (user) attribute '{name}' to a number.")
     return len(value.encode())
+
+
+def _is_number(text: str) -> bool:
+    """Whether it is a number of as many digits, and as large or small, as SQS takes."""
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return False
+    digits = match[1].replace(".", "").strip("0")
+    if len(digits) > limits.MAX_NUMBER_DIGITS:
+        return False
+    return not digits or _SMALLEST_NUMBER <= Decimal(text).copy_abs() <= _LARGEST_NUMBER
 
 
 def message_bytes(message: Message) -> int:

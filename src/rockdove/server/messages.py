@@ -1,5 +1,6 @@
 """The operations on messages: from a request to the broker, and from its outcome to the result."""
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -23,6 +24,8 @@ from rockdove.wire import extension, shape
 # Of tokens between pages, which are ids of entries.
 _LAST_ID = 2**63 - 1
 _TOKEN_LENGTH = len(str(_LAST_ID))
+# ReceiveRequestAttemptId: letters, digits and ASCII punctuation.
+_ATTEMPT = re.compile(rf"[!-~]{{1,{limits.MAX_ID_LENGTH}}}")
 Finish = Callable[[Fault | None], None]
 # An entry of a batch on messages that somebody holds.
 Held: TypeAlias = shape.DeleteMessageBatchRequestEntry | shape.ChangeMessageVisibilityBatchRequestEntry
@@ -286,7 +289,7 @@ def _attempt(queue: Queue, attempt: str | None) -> str | None:
             f"Value {attempt} for parameter ReceiveRequestAttemptId is invalid. "
             "Reason: The request include parameter that is not valid for this queue type."
         )
-    if not 1 <= len(attempt) <= limits.MAX_ID_LENGTH or not attempt.isascii() or not attempt.isprintable():
+    if not _ATTEMPT.fullmatch(attempt):
         raise InvalidParameterValue(
             f"Value {attempt} for parameter ReceiveRequestAttemptId is invalid. Reason: ReceiveRequestAttemptId can "
             f"only include alphanumeric and punctuation characters. 1 to {limits.MAX_ID_LENGTH} in length."

@@ -120,6 +120,6 @@ def test_an_attempt_is_a_queues_own(make: QueueMaker) -> None:
 def test_an_id_has_up_to_128_letters_digits_and_punctuation(fifo: SqsQueue) -> None:
     for good in ("x" * 128, r"""!"#$%&'()*+,-./:;<=>?@[\]^_`{|}~""", "aZ09"):
         assert _again(fifo, good) == []
-    for bad in ("x" * 129, "ä", "a\n", ""):
+    for bad in ("x" * 129, "ä", "a\n", "a b", " ", ""):
         with refused("InvalidParameterValue"):
             _again(fifo, bad)

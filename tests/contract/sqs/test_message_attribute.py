@@ -156,13 +156,25 @@ def test_the_value_is_where_the_type_says(queue: SqsQueue, attribute: dict[str, 
         queue.send(MessageAttributes={"name": attribute})
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "+1.5", "1e10", "1E-5", ".5", "0" * 30, "3."])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("0", "-1", "+1.5", "1e10", "1E-5", ".5", "0" * 60, "3.", "0e999"),
+        *("9" * 38, "-0.00" + "9" * 38, "1" + "0" * 50, "1e126", "-1E+126", "1e-128", "1000e123"),
+    ],
+)
 def test_numbers_that_are_numbers(queue: SqsQueue, value: str) -> None:
     queue.send(MessageAttributes={"n": _string(value, "Number")})
     assert queue.receive_one(MessageAttributeNames=["n"])["MessageAttributes"]["n"]["StringValue"] == value
 
 
-@pytest.mark.parametrize("value", ["x", "1x", "--1", "1,5", "1e", "0x10", "NaN", "Infinity", "٣"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("x", "1x", "--1", "1,5", "1e", "0x10", "NaN", "Infinity", "٣", " 1", "1 ", "1\n"),
+        *("9" * 39, "0." + "1" * 39, "1e127", "-1.1e126", "1e-129", "0.1e-128", "1e9999"),
+    ],
+)
 def test_numbers_that_are_none(queue: SqsQueue, value: str) -> None:
     with refused("InvalidParameterValue", "Can't cast the value of message (user) attribute 'n' to a number."):
         queue.send(MessageAttributes={"n": _string(value, "Number")})
