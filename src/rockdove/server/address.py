@@ -2,7 +2,12 @@
 
 import asyncio
 import ipaddress
+import re
 from urllib.parse import unquote
+
+# A host as proxies tell it, perhaps with a port. What else they pass on must not get into a queue's URL.
+_HOST = re.compile(rb"[A-Za-z0-9._:\[\]-]+")
+_PORT = re.compile(rb"[0-9]{1,5}")
 
 
 def lower(headers: dict[bytes, bytes]) -> dict[bytes, bytes]:
@@ -27,9 +32,10 @@ def base_url(headers: dict[bytes, bytes], transport: asyncio.Transport | None, t
     scheme = b"http" if transport is None or transport.get_extra_info("sslcontext") is None else b"https"
     host = headers.get(b"host")
     if trust_proxy:
-        scheme = _first(headers.get(b"x-forwarded-proto")) or scheme
-        host = _first(headers.get(b"x-forwarded-host")) or host
-        port = _first(headers.get(b"x-forwarded-port"))
+        said = _first(headers.get(b"x-forwarded-proto"))
+        scheme = said.lower() if said is not None and said.lower() in (b"http", b"https") else scheme
+        host = _matching(_HOST, headers.get(b"x-forwarded-host")) or host
+        port = _matching(_PORT, headers.get(b"x-forwarded-port"))
         if port is not None and host is not None and b":" not in host.rpartition(b"]")[2]:
             host = host if port in (b"80", b"443") else host + b":" + port
     if not host:
@@ -41,6 +47,12 @@ def base_url(headers: dict[bytes, bytes], transport: asyncio.Transport | None, t
 def _first(value: bytes | None) -> bytes | None:
     """The first of several values that proxies have added: the one nearest to the client."""
     return value.split(b",")[0].strip() or None if value is not None else None
+
+
+def _matching(pattern: re.Pattern[bytes], value: bytes | None) -> bytes | None:
+    """The first value, unless it is none that could be meant."""
+    first = _first(value)
+    return first if first is not None and pattern.fullmatch(first) else None
 
 
 def client_address(headers: dict[bytes, bytes], peer: str, trust_proxy: bool) -> str:
