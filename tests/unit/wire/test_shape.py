@@ -93,7 +93,7 @@ def test_peeked_messages_have_no_handle_but_a_state() -> None:
     def names(operation: str) -> set[str]:
         result = OPERATIONS[operation].result
         assert result is not None
-        (messages,) = structure(result).members
+        (messages,) = [member for member in structure(result).members if member.name == "Messages"]
         assert isinstance(messages.shape, Listing)
         assert isinstance(messages.shape.element, Structure)
         return {member.name for member in messages.shape.element.members}
