@@ -13,7 +13,7 @@ from rockdove.store.grouped import GroupedQueue
 from rockdove.store.row import entries, stored_bytes
 from rockdove.store.shelf import Change, Shelf
 from rockdove.store.sql import statement
-from rockdove.store.turn import Turns
+from rockdove.store.turn import Place, Turns
 
 # Groups looked at by one claim, most of them only when they had nothing left after the last look.
 MOST_PROBES = 1_000
@@ -26,8 +26,8 @@ NO_ORDER_WINDOW = 2048
 
 _FIRST = "SELECT id, grp FROM entry WHERE pq = ? AND t <= ? ORDER BY t, id LIMIT ?"
 _OF_GROUP = "SELECT t, id FROM entry WHERE pq = ? AND grp = ? AND t <= ? ORDER BY t, id LIMIT ?"
-_GROUP_US = "SELECT t FROM entry WHERE pq = ? AND grp = ? ORDER BY t LIMIT 1"
-_NEXT_GROUP = "SELECT t, grp FROM entry WHERE pq = ? AND grp > ? ORDER BY grp, t LIMIT 1"
+_FIRST_OF_GROUP = "SELECT t, id FROM entry WHERE pq = ? AND grp = ? ORDER BY t, id LIMIT 1"
+_NEXT_GROUP = "SELECT t, id, grp FROM entry WHERE pq = ? AND grp > ? ORDER BY grp, t, id LIMIT 1"
 
 
 class FairQueue(GroupedQueue):
@@ -64,7 +64,7 @@ class FairQueue(GroupedQueue):
         for change in changes:
             if change.group and change.after is not None:
                 t, received = change.after
-                self._turns.tell(t, change.group)
+                self._turns.tell((t, change.id), change.group)
                 if received:
                     self._shares.hold(change.id, change.group, t)
                     continue
@@ -119,7 +119,7 @@ class FairQueue(GroupedQueue):
         """They are no longer leased: gone, or visible again. Others may be physical queues' beside this one."""
         for id in ids:
             if physical_of(id) == self.record.number and (group := self._shares.drop(id)):
-                self._turns.tell(0, group)
+                self._turns.tell((0, id), group)
 
     def abandon(self) -> None:
         super().abandon()
@@ -175,29 +175,29 @@ class FairQueue(GroupedQueue):
         for id in order:
             yield from entries(db.execute(statement.SELECT_ENTRY, (id,)))
 
-    def _quiet(self, db: apsw.Connection, limit: int, noisy: Collection[str], now_us: int) -> list[tuple[int, int]]:
+    def _quiet(self, db: apsw.Connection, limit: int, noisy: Collection[str], now_us: int) -> list[Place]:
         """The oldest visible entries (t, id) of groups that are not noisy.
 
         Groups are looked at in the order of their turns, until none that is left can have an older one.
         """
         number, turns = self.record.number, self._turns
         rows: Any = db.execute(_OF_GROUP, (number, "", now_us, limit)).fetchall()
-        found: list[tuple[int, int]] = rows
-        looked_at: list[tuple[int, str]] = []
+        found: list[Place] = rows
+        looked_at: list[tuple[Place, str]] = []
         for _ in range(MOST_PROBES):
             turn = turns.first()
-            if turn is None or turn[0] > (found[-1][0] if len(found) == limit else now_us):
+            if turn is None or turn[0][0] > now_us or (len(found) == limit and turn[0] > found[-1]):
                 break
-            t, group = turn
+            place, group = turn
             turns.drop(group)
             if group not in noisy:
                 rows = db.execute(_OF_GROUP, (number, group, now_us, limit)).fetchall()
                 found = sorted(found + rows)[:limit]
-                t = rows[0][0] if rows else db.execute(_GROUP_US, (number, group)).get
-            if t is not None:
-                looked_at.append((t, group))
-        for t, group in looked_at:
-            turns.put(t, group)
+                place = rows[0] if rows else db.execute(_FIRST_OF_GROUP, (number, group)).get
+            if place is not None:
+                looked_at.append((place, group))
+        for place, group in looked_at:
+            turns.put(place, group)
         return found
 
     def _settle(self, db: apsw.Connection, most: int, now_us: int) -> None:
@@ -205,14 +205,14 @@ class FairQueue(GroupedQueue):
         turns = self._turns
         for _ in range(most):
             turn = turns.first()
-            if turn is None or turn[0] > now_us:
+            if turn is None or turn[0][0] > now_us:
                 break
-            t = db.execute(_GROUP_US, (self.record.number, turn[1])).get
-            if t is None:
+            place = db.execute(_FIRST_OF_GROUP, (self.record.number, turn[1])).get
+            if place is None:
                 turns.drop(turn[1])
             else:
-                turns.put(t, turn[1])
-                if t <= now_us:
+                turns.put(place, turn[1])
+                if place[0] <= now_us:
                     break
 
     def _find_groups(self) -> None:
@@ -232,8 +232,8 @@ class FairQueue(GroupedQueue):
             row = db.execute(_NEXT_GROUP, (self.record.number, self._cursor)).get
             if row is None:
                 return False
-            self._turns.lower(*row)
-            self._cursor = row[1]
+            t, id, self._cursor = row
+            self._turns.lower((t, id), self._cursor)
         return True
 
     def _walked(self, more: bool | StoreError) -> None:
