@@ -14,6 +14,7 @@ from tests.support.environment import isolated
 from tests.support.process import Process
 
 PROGRAM = Path(__file__).parents[1] / "integration" / "spark" / "pipeline.py"
+_SOURCES = Path(__file__).parents[2] / "src"
 # So long it may take to get somewhere: for one that hangs.
 _PATIENCE_S = 150
 # The longest pause before a driver is looked at again: about what a batch takes, once some are done.
@@ -57,7 +58,8 @@ class Driver(Process):
         # Who is killed leaves what he had there.
         left = folder / "left"
         left.mkdir(parents=True, exist_ok=True)
-        environment = isolated() | {"TMPDIR": str(left), "SPARK_LOCAL_DIRS": str(left)}
+        # Sources are planned on the driver's machine by the executors' Python, which must find Rockdove there.
+        environment = isolated() | {"TMPDIR": str(left), "SPARK_LOCAL_DIRS": str(left), "PYTHONPATH": str(_SOURCES)}
         command = [sys.executable, str(PROGRAM), json.dumps(plan)]
         lives = len(list(folder.glob("driver-*.err")))
         super().__init__(command, folder, f"driver-{lives}", environment=environment, group=True)

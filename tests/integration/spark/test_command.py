@@ -56,7 +56,7 @@ def test_json_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
         (("--window", "often"), 2, "--window must be a length of time such as 10s, 1m or 2h, not 'often'"),
         (("--conf", "spark.x"), 2, "'spark.x' must have the form NAME=VALUE"),
         (("--master", "local[1]"), 3, "there is no "),
-        (("--master", "nonsense"), 1, "Spark did not start with master nonsense"),
+        (("--master", "nonsense"), 1, "no master 'nonsense': it is "),
     ],
     ids=["window", "setting", "no trace", "no master"],
 )
