@@ -43,7 +43,7 @@ class Head:
         self._entries: dict[int, Entry] = {}
         self._heap: list[tuple[int, int]] = []
         self._bytes = 0
-        # While the next entries are being fetched: what changed meanwhile at or behind the bound (None: removed).
+        # While the next entries are being fetched: what has changed meanwhile, as it is now (None: removed).
         self._late: dict[int, Entry | None] | None = None
 
     @property
@@ -66,23 +66,23 @@ class Head:
     def put(self, entry: Entry) -> None:
         """An entry is new, or has moved; outside the cached part it is left to the disk."""
         key = (entry.visible_us, entry.id)
+        self._drop(entry.id)
+        if self._late is not None:
+            self._late[entry.id] = entry
         if self.bound is None or key < self.bound:
-            self._drop(entry.id)
             self._entries[entry.id] = entry
             self._bytes += len(entry.message.body)
             heapq.heappush(self._heap, key)
             if len(self._entries) > MOST or self._bytes > MOST_BYTES or len(self._heap) > 3 * MOST:
                 self._trim()
-        else:
-            self.discard(entry.id)
-            if self._late is not None:
-                self._late[entry.id] = entry
 
     def put_new(self, fresh: Iterable[Entry]) -> None:
         """Entries that are not here: new, or just taken. The same as `put` for each, and quicker."""
         bound, entries, heap, late = self.bound, self._entries, self._heap, self._late
         for entry in fresh:
             key = (entry.visible_us, entry.id)
+            if late is not None:
+                late[entry.id] = entry
             if bound is None or key < bound:
                 entries[entry.id] = entry
                 self._bytes += len(entry.message.body)
@@ -90,8 +90,6 @@ class Head:
                 if len(entries) > MOST or self._bytes > MOST_BYTES:
                     self._trim()
                     bound, heap = self.bound, self._heap
-            elif late is not None:
-                late[entry.id] = entry
 
     def discard(self, id: int) -> Entry | None:
         """Take an entry out, wherever it is; gives it if it was here."""

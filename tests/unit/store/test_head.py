@@ -1,7 +1,9 @@
 """The cached head against a plain list of all entries: whatever happens while a fetch is under way, nothing is lost."""
 
+from collections.abc import Callable
 from random import Random
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -131,6 +133,22 @@ class HeadMachine(RuleBasedStateMachine):
 
 TestHead = HeadMachine.TestCase
 TestHead.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+
+
+@pytest.mark.parametrize("put", [Head.put, lambda head, entry: head.put_new([entry])])
+@pytest.mark.parametrize("bound", [None, (15, 0)])
+def test_what_came_back_before_the_bound_during_a_fetch_is_its_newest(
+    put: Callable[[Head, Entry], None], bound: tuple[int, int] | None
+) -> None:
+    head = Head((10, 0))
+    fetch = head.fetch()
+    behind = Entry(1, 20, MESSAGE)
+    head.put(behind)
+    put(head, Entry(1, 5, MESSAGE, 1))
+    head.fetched(fetch, [] if bound else [behind], bound)
+    now = head.get(1)
+    assert now is not None
+    assert now.visible_us == 5
 
 
 def test_a_cut_head_keeps_the_first_entries() -> None:
