@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 
 class Given(Struct):
-    """A lease as it is answered; ``new`` if it was made for this request."""
+    """A lease as it is answered; ``new`` if it was made for this request; ``deleted`` of its messages are gone."""
 
     deliveries: list[Delivery]
     made_us: int
     new: bool
+    deleted: int
 
 
 Reply: TypeAlias = Callable[[Given | Fault], None]
@@ -161,8 +162,9 @@ class LeaseRequest:
         if new:
             queue.received += len(leased.entries)
             queue.empty += not leased.entries
-        given = [self._delivery(entry, leased.made_us) for entry in leased.entries]
-        self._answer(Given([each for each in given if each is not None], leased.made_us, new))
+        found = [self._delivery(entry, leased.made_us) for entry in leased.entries]
+        given = [each for each in found if each is not None]
+        self._answer(Given(given, leased.made_us, new, leased.number - len(given)))
 
     def _delivery(self, entry: Entry, made_us: int) -> Delivery | None:
         physical = self._queue.by_number(ids.physical_of(entry.id))

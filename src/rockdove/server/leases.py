@@ -53,7 +53,8 @@ class LeaseOperations:
         if self._tracer is not None and outcome.new:
             self._tracer.received(call, queue, outcome.deliveries)
         messages = [leased(queue, delivery, selection) for delivery in outcome.deliveries]
-        call.answer(shape.LeaseBatchResult(messages=messages, leased_timestamp=outcome.made_us // 1000))
+        made_ms = outcome.made_us // 1000
+        call.answer(shape.LeaseBatchResult(messages=messages, leased_timestamp=made_ms, deleted=outcome.deleted))
 
     async def ack_through(self, call: Call, request: shape.AckThrough) -> shape.AckThroughResult:
         queue = self._queue(request.queue_url, call.account)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _ENDED = "SELECT max(ended) FROM consumer WHERE queue = ? AND name = ? AND shard IN (?, ?)"
 _KNOWN = "SELECT 1 FROM consumer WHERE queue = ? AND name = ? AND shard = ?"
 _SEEN = "UPDATE consumer SET seen_us = ? WHERE queue = ? AND name = ? AND shard = ?"
-_KEPT = "SELECT made_us, ids FROM lease WHERE queue = ? AND consumer = ? AND shard = ? AND sequence = ?"
+_KEPT = "SELECT made_us, number, ids FROM lease WHERE queue = ? AND consumer = ? AND shard = ? AND sequence = ?"
 # The messages of a lease that are still there, in its order, as one JSON document: one row crosses, however many.
 _MESSAGES = f"""
 SELECT json_group_array(json_array(id, t, rc, first, sent, md5, body, extra)) FROM (
@@ -134,8 +134,8 @@ class SqliteLeases:
         if ended is not None and name.sequence <= ended:
             return _Made(Leased(Outcome.ENDED, [], 0, []), [])
         row = (name.queue, name.consumer, name.shard, name.sequence)
-        for made_us, ids in db.execute(_KEPT, row):
-            return _Made(Leased(Outcome.AGAIN, _messages(db, ids), made_us, []), [])
+        for made_us, number, ids in db.execute(_KEPT, row):
+            return _Made(Leased(Outcome.AGAIN, _messages(db, ids), made_us, [], number), [])
         if self._store.room.tight:
             return _Made(StoreFull(FULL), [])
         claims, changes = claim(db, shelves, want, now_us)
@@ -149,7 +149,7 @@ class SqliteLeases:
         db.execute("INSERT INTO lease VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, now_us, len(found), ids_text(found)))
         new = (name.queue, name.consumer, ALL_SHARDS, now_us)
         db.execute("INSERT OR IGNORE INTO consumer VALUES (?, ?, ?, -1, ?)", new)
-        return _Made(Leased(Outcome.MADE, found, now_us, claims), changes)
+        return _Made(Leased(Outcome.MADE, found, now_us, claims, len(found)), changes)
 
     def ack(
         self, queue: str, consumer: str, shard: int | None, sequence: int | None, tell_ids: bool, done: Done[Ended]

@@ -30,7 +30,9 @@ class Outcome(Enum):
 
 
 class Leased(Struct):
-    """``claims`` has what the attempt met in each physical queue: dead and expired entries, for the caller to see to;
+    """``number`` is how many messages the lease was made with; ``entries`` has those of them that are still there.
+
+    ``claims`` has what the attempt met in each physical queue: dead and expired entries, for the caller to see to;
     and when the next entry becomes visible.
 
     Unlike those of a receive, dead entries are hidden for ``Want.timeout_us`` only.
@@ -40,6 +42,7 @@ class Leased(Struct):
     entries: list[Entry]
     made_us: int
     claims: list[tuple[Physical, Claimed]]
+    number: int = 0
 
 
 def left(want: Want, claimed: Claimed) -> Want:

@@ -61,7 +61,7 @@ class MemoryLeases:
         kept = self._leases.get(name)
         if kept is not None:
             found = [entry for id in kept.ids if (pile := self._of(id)) and (entry := pile.find(id)) is not None]
-            return Leased(Outcome.AGAIN, found, kept.made_us, [])
+            return Leased(Outcome.AGAIN, found, kept.made_us, [], len(kept.ids))
         claims = self._claim(parts, want)
         entries = [entry for _, claimed in claims for entry in claimed.entries]
         dead = any(claimed.dead for _, claimed in claims)
@@ -69,7 +69,7 @@ class MemoryLeases:
             return Leased(Outcome.NOTHING, [], 0, claims)
         self._leases[name] = _Kept(now_us, [entry.id for entry in entries])
         self._consumers.setdefault((name.queue, name.consumer), _Consumer(now_us))
-        return Leased(Outcome.MADE, entries, now_us, claims)
+        return Leased(Outcome.MADE, entries, now_us, claims, len(entries))
 
     def _claim(self, parts: Sequence[Physical], want: Want) -> list[tuple[Physical, Claimed]]:
         claims: list[tuple[Physical, Claimed]] = []

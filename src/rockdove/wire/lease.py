@@ -40,6 +40,8 @@ class LeaseBatchResult(Result, kw_only=True):
     messages: list[LeasedMessage]
     # Milliseconds since the epoch.
     leased_timestamp: int
+    # Of its messages, how many are no longer there.
+    deleted: int = 0
 
 
 class AckThrough(Request, kw_only=True):

@@ -102,3 +102,20 @@ def test_a_drain_takes_no_more_than_it_may(where: Place, narrow: Table, client: 
         row["body"] for row in first
     )
     assert counts(client, queue) == (8, 32)
+
+
+def test_a_drain_takes_nothing_in_place_of_what_was_deleted(
+    where: Place, narrow: Table, client: Client, queue: str
+) -> None:
+    client.send_batch(queue, bodies(32))
+    assert len(rows(Drain(where, narrow, "report", 32, None))) == 32
+    client.purge(queue)
+    client.send_batch(queue, bodies(16, begin=32))
+    assert rows(Drain(where, narrow, "report", 32, None)) == []
+    # More was wanted: it stands behind leases of which nothing is left.
+    more = rows(Drain(where, narrow, "report", 40, None))
+    assert len(more) == 8
+    assert sorted(row["message_id"] for row in rows(Drain(where, narrow, "report", 40, None))) == sorted(
+        row["message_id"] for row in more
+    )
+    assert counts(client, queue) == (8, 8)

@@ -296,3 +296,20 @@ def test_a_queue_that_was_deleted_is_one_clear_error(make: Make, client: Client,
     client.delete_queue(queue)
     with pytest.raises(Refused, match=f"there is no queue {queue} at http"):
         engine.run()
+
+
+def test_a_replay_goes_on_behind_a_lease_whose_messages_were_purged(
+    where: Place, narrow: Table, client: Client, queue: str
+) -> None:
+    reader = LeaseStream(where, narrow, option.for_stream(Options({})))
+    task = Shard("c", shard=0, begin=0, end=3, size=2)
+    client.send_batch(queue, bodies(2))
+    first = reader.read(task)
+    assert next(first).num_rows == 2
+    client.purge(queue)
+    client.send_batch(queue, bodies(2, begin=2))
+    read = [row["message_id"] for batch in first for row in batch.to_pylist()]
+    assert len(read) == 2
+    # What comes now is for the next batch.
+    client.send_batch(queue, bodies(2, begin=4))
+    assert [row["message_id"] for batch in reader.read(task) for row in batch.to_pylist()] == read

@@ -196,6 +196,7 @@ def test_a_delete_wins(bench: Bench, kind: str) -> None:
     entries = queue.lease(0).entries
     assert queue.remove(entries[1].id)
     assert queue.leased(0) == ["a", "c"]
+    assert queue.lease(0).number == 3
     assert queue.count() == (0, 2, 0)
     assert queue.ack(0)[:2] == (1, 2)
     assert queue.count() == (0, 0, 0)

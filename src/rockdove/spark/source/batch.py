@@ -97,7 +97,10 @@ class Drain(DataSourceReader):
             yield from self._drain(share)
 
     def _drain(self, share: Share) -> Iterator[pa.RecordBatch]:
-        """Ends with an empty lease or with enough messages: both are the same when they are read again."""
+        """Ends with an empty lease or with enough messages: both are the same when they are read again.
+
+        Messages that were deleted meanwhile count: without them it would take others in their place.
+        """
         left, sequence = share.most, 0
         ended = (
             f"the lease id {self._lease_id} has ended: what it held of {self._place.name} was acknowledged or "
@@ -115,8 +118,9 @@ class Drain(DataSourceReader):
                         system_attributes=self._table.system_attributes,
                         message_attributes=self._table.message_attributes,
                     )
-                if not lease.messages:
+                if lease.messages:
+                    yield self._table.of_messages(lease.messages)
+                elif not lease.deleted:
                     return
-                yield self._table.of_messages(lease.messages)
-                left -= len(lease.messages)
+                left -= len(lease.messages) + lease.deleted
                 sequence += 1

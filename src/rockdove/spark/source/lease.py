@@ -130,10 +130,12 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
                         system_attributes=self._table.system_attributes,
                         message_attributes=self._table.message_attributes,
                     )
-                # An empty lease stays empty: a replay stops here, too.
-                if not lease.messages:
+                if lease.messages:
+                    yield self._table.of_messages(lease.messages)
+                elif not lease.deleted:
+                    # It was made empty and stays so: a replay stops here, too. Behind one whose messages were deleted
+                    # since there may be more.
                     return
-                yield self._table.of_messages(lease.messages)
 
     def commit(self, end: dict[str, Any]) -> None:
         self._acknowledge(self._parse(end))
