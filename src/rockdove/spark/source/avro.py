@@ -52,8 +52,16 @@ def parse(text: str) -> Any:
         raise NoSchema(f"{error}") from None
 
 
+def columns(text: str) -> str:
+    """The type in Spark's words, with what each name stands for in its place. Raises `NoSchema` or `NoType`."""
+    parsed = parse(text)
+    import fastavro
+
+    return sql_type(fastavro.schema.expand_schema(parsed))
+
+
 def sql_type(schema: Any) -> str:
-    """In Spark's words. Raises `NoType`."""
+    """In Spark's words, of a schema in which all types are written out. Raises `NoType`."""
     match schema:
         case str():
             return _named(schema)
@@ -97,7 +105,9 @@ def _named(name: str) -> str:
     try:
         return _PLAIN[name]
     except KeyError:
-        raise NoType(f"the type {name!r}") from None
+        # Of the names of records those are left, when types are written out.
+        holds_itself = "" if name == "null" else ", which holds itself"
+        raise NoType(f"the type {name!r}{holds_itself}") from None
 
 
 def _quoted(name: str) -> str:

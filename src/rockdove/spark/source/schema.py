@@ -1,6 +1,5 @@
 """What a source's table looks like, from its options, and messages as rows of what Spark wants of it."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,8 +46,7 @@ def _value_type(format_: str, options: Options) -> str:
 
 def _of_avro(given: str) -> str:
     try:
-        avro.parse(given)
-        found = avro.sql_type(json.loads(given))
+        found = avro.columns(given)
     except avro.NoSchema as error:
         raise BadOption(f"the option {BODY_SCHEMA} is no Avro schema: {error}") from None
     except avro.NoType as error:

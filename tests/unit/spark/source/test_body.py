@@ -155,6 +155,33 @@ def test_avro_that_has_none_is_refused(schema: Any) -> None:
         avro.sql_type(schema)
 
 
+def test_avro_names_may_be_used_again() -> None:
+    schema = {
+        "type": "record",
+        "name": "shop.Order",
+        "fields": [
+            {"name": "to", "type": {"type": "record", "name": "Place", "fields": [{"name": "at", "type": "string"}]}},
+            {"name": "bill", "type": ["null", "Place"]},
+            {"name": "via", "type": {"type": "array", "items": "shop.Place"}},
+        ],
+    }
+    place = "STRUCT<`at`: STRING>"
+    assert avro.columns(json.dumps(schema)) == f"STRUCT<`to`: {place}, `bill`: {place}, `via`: ARRAY<{place}>>"
+    kind = pa.struct([("at", pa.string())])
+    order = {"to": {"at": "here"}, "bill": {"at": "there"}, "via": [{"at": "somewhere"}]}
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), order)
+    parser = Parser("avro", pa.struct([("to", kind), ("bill", kind), ("via", pa.list_(kind))]), json.dumps(schema))
+    values, unparsed = parser.parse([base64.b64encode(out.getvalue()).decode()])
+    assert (values.to_pylist(), unparsed.to_pylist()) == ([order], [None])
+
+
+def test_avro_that_holds_itself_is_refused() -> None:
+    tree = {"type": "record", "name": "Tree", "fields": [{"name": "left", "type": ["null", "Tree"]}]}
+    with pytest.raises(avro.NoType, match="'Tree', which holds itself"):
+        avro.columns(json.dumps(tree))
+
+
 def test_avro_bodies_are_base64_of_one_datum() -> None:
     order = {
         "id": "0e05",
