@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from rockdove.core.errors import RockdoveError
+from rockdove.spark.source.option import JOURNAL
 
 FORMAT: Final = 1
 _SUFFIX: Final = ".arrow"
@@ -55,8 +56,11 @@ class Journal:
         """``wait_s`` is how long a query that was killed may need to notice. Of another queue it is refused."""
         self.folder = folder
         self._queue = queue
-        folder.mkdir(parents=True, exist_ok=True)
-        self._base = sqlite3.connect(folder / "seen.sqlite", timeout=wait_s, isolation_level=None)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._base = sqlite3.connect(folder / "seen.sqlite", timeout=wait_s, isolation_level=None)
+        except (OSError, sqlite3.OperationalError) as error:
+            raise JournalError(f"the option {JOURNAL}: {folder} cannot be a folder for it: {error}") from None
         try:
             self._open()
         except sqlite3.OperationalError as error:

@@ -153,3 +153,12 @@ def test_a_journal_from_before_it_had_a_queue_goes_on(tmp_path: Path) -> None:
     again = Journal(tmp_path, "one")
     assert again.id == old.id
     again.close()
+
+
+def test_a_folder_that_can_be_none_names_the_option(tmp_path: Path) -> None:
+    file, taken = tmp_path / "file", tmp_path / "taken"
+    file.touch()
+    (taken / "seen.sqlite").mkdir(parents=True)
+    for folder in (file, file / "below", taken):
+        with pytest.raises(JournalError, match=f"the option journal: {folder} cannot be a folder for it"):
+            Journal(folder, "q")
