@@ -7,6 +7,8 @@ from rockdove.core.errors import RockdoveError
 
 # What Spark itself puts among the options, and reads there.
 _OF_SPARK: Final = frozenset({"path", "checkpointlocation", "queryname", "outputmode"})
+# What it puts there for a table of its catalog, whose options it then forgets.
+_OF_TABLE: Final = "provider"
 _MAX_LABEL: Final = 256
 
 
@@ -21,6 +23,11 @@ class Options:
         self._given = {name.lower(): value for name, value in given.items() if value != ""}
 
     def refuse_unknown(self, known: Iterable[str]) -> None:
+        if _OF_TABLE in self._given:
+            raise BadOption(
+                "a queue cannot be a table of Spark's catalog, which does not hand on the options: "
+                "use CREATE TEMPORARY VIEW, or save() in place of saveAsTable()"
+            )
         known = sorted(known, key=str.lower)
         lower = {name.lower() for name in known}
         for name in self._given:

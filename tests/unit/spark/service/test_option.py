@@ -28,6 +28,11 @@ def test_what_spark_itself_adds_is_no_unknown_option() -> None:
     Options({"path": "jobs", "checkpointLocation": "/x"}).refuse_unknown(["queue"])
 
 
+def test_a_table_of_the_catalog_is_refused_with_what_to_do() -> None:
+    with pytest.raises(BadOption, match=r"cannot be a table of Spark's catalog.* CREATE TEMPORARY VIEW"):
+        Options({"queue": "jobs", "provider": "rockdove", "option.queue": "jobs"}).refuse_unknown(["queue"])
+
+
 def test_a_choice_is_one_of_its_words() -> None:
     assert Options({"mode": "DRAIN"}).choice("mode", ("peek", "drain"), "peek") == "drain"
     assert Options({}).choice("mode", ("peek", "drain"), "peek") == "peek"
