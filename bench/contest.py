@@ -18,7 +18,7 @@ DISTURBED = 0.2
 
 
 class Row(msgspec.Struct, frozen=True):
-    """The median of the rounds for one load on one server; `lowest` and `highest` tell how far they were apart.
+    """The median of the rounds for one load on one server; `rounds` has the requests a second of each of them.
 
     `per_cpu_s` is requests per second of the server's CPU, which a busy machine disturbs less; `others` is the most
     that processes outside the benchmark used, in cores.
@@ -33,9 +33,7 @@ class Row(msgspec.Struct, frozen=True):
     cpu: float
     per_cpu_s: float
     others: float
-    lowest: float
-    highest: float
-    rounds: int
+    rounds: tuple[float, ...]
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -124,18 +122,22 @@ def _row(entry: Entry, figures: list[Figure]) -> Row:
         cpu=statistics.median(figure.cpu for figure in figures),
         per_cpu_s=statistics.median(figure.requests_s / figure.cpu for figure in figures),
         others=max(figure.others for figure in figures),
-        lowest=min(rates),
-        highest=max(rates),
-        rounds=len(figures),
+        rounds=tuple(rates),
     )
 
 
-def requests_s(rows: Sequence[Row], server: str, load: Load) -> float:
-    return next(row.requests_s for row in rows if (row.server, row.load) == (server, load.name))
+def ratio(rows: Sequence[Row], one: tuple[str, Load], other: tuple[str, Load]) -> float:
+    """A server's rate in a load beside another's: the median of the rounds' ratios, because machines drift."""
+    ones, others = (
+        next(row.rounds for row in rows if (row.server, row.load) == (server, load.name))
+        for server, load in (one, other)
+    )
+    return statistics.median(a / b for a, b in zip(ones, others, strict=False))
 
 
 LEGEND = (
-    "32 connections, bodies of 1 KB, AWS JSON 1.0; a receive and a delete are a request each. Cores: the server's CPU; "
+    "32 connections, bodies of 1 KB, AWS JSON 1.0; a receive and a delete are a request each. Rates are medians of the "
+    "rounds, and ratios medians of the rounds' ratios. Cores: the server's CPU; "
     "per CPU s: requests for each second of it. "
     "Others: the most that processes outside the benchmark took from the machine during a round; it should be near 0."
 )
@@ -155,7 +157,7 @@ HEAD = [
 
 
 def cells(load: Load, row: Row) -> list[str]:
-    spread = f"{rate(row.lowest)}-{rate(row.highest)}"
+    spread = f"{rate(min(row.rounds))}-{rate(max(row.rounds))}"
     rates = [rate(row.requests_s), spread, rate(row.messages_s)]
     return [
         load.title,

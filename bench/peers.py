@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import elasticmq, report
-from bench.contest import LEGEND, Entry, Row, contest, options, plan, requests_s, table
+from bench.contest import LEGEND, Entry, Row, contest, options, plan, ratio, table
 from bench.load import LOADS
 from bench.machine import command, machine, scratch
 from bench.moto import moto
@@ -42,7 +42,7 @@ def ratios_of(rows: Sequence[Row]) -> dict[str, float]:
     """Our requests/s over each other server's, load by load."""
     others = list(dict.fromkeys(row.server for row in rows if row.server != "rockdove"))
     return {
-        f"{load.title}: rockdove / {other}": requests_s(rows, "rockdove", load) / requests_s(rows, other, load)
+        f"{load.title}: rockdove / {other}": ratio(rows, ("rockdove", load), (other, load))
         for other in others
         for load in LOADS
         if any(row.server == "rockdove" for row in rows)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from bench import process, report
-from bench.contest import LEGEND, Entry, Row, contest, options, plan, requests_s, table
+from bench.contest import LEGEND, Entry, Row, contest, options, plan, ratio, table
 from bench.footprint import Footprint, footprint
 from bench.idle import Polls, long_polls
 from bench.load import LOADS, RECEIVE, RECEIVE10, SEND, SEND10, SIGNED, TRACED, Load
@@ -82,7 +82,7 @@ def message_cost(folder: Path) -> Footprint:
 
 
 def judge(rows: list[Row], idle: Idle) -> tuple[dict[str, float], dict[str, bool]]:
-    ratios = {a.claim: requests_s(rows, "rockdove", a.load) / requests_s(rows, a.of, a.against) for a in AIMS}
+    ratios = {aim.claim: ratio(rows, ("rockdove", aim.load), (aim.of, aim.against)) for aim in AIMS}
     holds = {aim.claim: ratios[aim.claim] >= aim.share for aim in AIMS}
     holds[f"idle with {POLLS:,} long polls under {POLLS_SHARE:.0%} of a core"] = idle.polls.cpu_share < POLLS_SHARE
     return ratios, holds
