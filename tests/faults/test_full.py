@@ -4,6 +4,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,22 @@ BODY = "x" * 8_000
 PATIENCE_S = 20
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Server]:
-    with small_disk(tmp_path / "data", SIZE_BYTES):
-        server = Server(tmp_path)
+@contextmanager
+def small_service(folder: Path, size_bytes: int) -> Iterator[Server]:
+    """A service whose data folder is a disk of its own, of that size."""
+    with small_disk(folder / "data", size_bytes):
+        server = Server(folder)
         try:
             yield server
         finally:
             if server.process.exit_code is None:
                 server.kill()
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Server]:
+    with small_service(tmp_path, SIZE_BYTES) as server:
+        yield server
 
 
 def send(sqs: Any, url: str, number: int, start: int = 0) -> set[str]:

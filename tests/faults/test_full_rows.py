@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.test_full import drain, queue, send_until_full, wait_for_room
-from tests.support.mount import small_disk
+from tests.faults.test_full import drain, queue, send_until_full, small_service, wait_for_room
 from tests.support.raw import Web
 from tests.support.server import Server
 
@@ -19,13 +18,8 @@ NAME_LENGTH = 256
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Server]:
-    with small_disk(tmp_path / "data", SIZE_BYTES):
-        server = Server(tmp_path)
-        try:
-            yield server
-        finally:
-            if server.process.exit_code is None:
-                server.kill()
+    with small_service(tmp_path, SIZE_BYTES) as server:
+        yield server
 
 
 def name(number: int) -> str:

@@ -58,7 +58,7 @@ class Driver(Process):
         # Who is killed leaves what he had there.
         left = folder / "left"
         left.mkdir(parents=True, exist_ok=True)
-        # Sources are planned on the driver's machine by the executors' Python, which must find Rockdove there.
+        # Streams are planned on the driver's machine by the executors' Python, which must find Rockdove there.
         environment = isolated() | {"TMPDIR": str(left), "SPARK_LOCAL_DIRS": str(left), "PYTHONPATH": str(_SOURCES)}
         command = [sys.executable, str(PROGRAM), json.dumps(plan)]
         lives = len(list(folder.glob("driver-*.err")))

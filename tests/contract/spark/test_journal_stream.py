@@ -135,15 +135,19 @@ def test_a_checkpoint_of_leases_is_refused(make: Make) -> None:
         engine.run()
 
 
+def run_without_deletes(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run with a service that forgets deletes, as SQS may."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "delete_batch", lambda *args: None)
+        engine.run()
+
+
 def test_a_message_that_comes_again_after_its_delete_is_dropped(
     make: Make, client: Client, queue: str, monkeypatch: pytest.MonkeyPatch, steady: RunningService
 ) -> None:
     client.send_batch(queue, bodies(4))
     engine = make()
-    with monkeypatch.context() as patch:
-        # A service that forgets deletes, as SQS may.
-        patch.setattr(Client, "delete_batch", lambda *args: None)
-        engine.run()
+    run_without_deletes(engine, monkeypatch)
     steady.advance(A_WHILE_S)
     assert counts(client, queue) == (4, 0)
     engine.run()
@@ -156,9 +160,7 @@ def test_messages_behind_known_ones_come_out_in_the_same_run(
 ) -> None:
     client.send_batch(queue, bodies(60))
     engine = make()
-    with monkeypatch.context() as patch:
-        patch.setattr(Client, "delete_batch", lambda *args: None)
-        engine.run()
+    run_without_deletes(engine, monkeypatch)
     steady.advance(A_WHILE_S)
     client.send_batch(queue, bodies(5, begin=60))
     engine.run()

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rockdove.client import Client
 from rockdove.spark.session import session
 from tests.support.made_trace import Event, write
+from tests.support.server import ServerFactory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +42,17 @@ def quick(environment: None, tmp_path_factory: pytest.TempPathFactory) -> "Itera
 def spark(quick: None) -> "Iterator[SparkSession]":
     with session("local[2]", SETTINGS) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def endpoint(server: ServerFactory) -> str:
+    return server.shared().endpoint
+
+
+@pytest.fixture(scope="module")
+def client(endpoint: str) -> Iterator[Client]:
+    with Client(endpoint) as client:
+        yield client
 
 
 @pytest.fixture

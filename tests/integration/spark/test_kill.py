@@ -14,18 +14,12 @@ from rockdove.client import Client
 from tests.support.driver import Checkpoint, Driver
 from tests.support.filling import fill
 from tests.support.moto import moto_server
-from tests.support.server import ServerFactory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Name = Callable[..., str]
 Query = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def endpoint(server: ServerFactory) -> str:
-    return server.shared().endpoint
 
 
 @pytest.fixture(scope="module")

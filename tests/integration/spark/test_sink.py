@@ -1,6 +1,6 @@
 """Tables into queues with Spark: once, as streams and in batches, and back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,23 +8,11 @@ import pytest
 from pyspark.errors import AnalysisException, PySparkException
 
 from rockdove.client import Client
-from tests.support.server import ServerFactory
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Name = Callable[..., str]
-
-
-@pytest.fixture(scope="module")
-def endpoint(server: ServerFactory) -> str:
-    return server.shared().endpoint
-
-
-@pytest.fixture(scope="module")
-def client(endpoint: str) -> Iterator[Client]:
-    with Client(endpoint) as client:
-        yield client
 
 
 @pytest.fixture

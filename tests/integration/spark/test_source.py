@@ -12,24 +12,12 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from rockdove.client import Client
 from rockdove.spark import register
 from tests.support.moto import moto_server
-from tests.support.server import ServerFactory
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 Name = Callable[..., str]
-
-
-@pytest.fixture(scope="module")
-def endpoint(server: ServerFactory) -> str:
-    return server.shared().endpoint
-
-
-@pytest.fixture(scope="module")
-def client(endpoint: str) -> Iterator[Client]:
-    with Client(endpoint) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

@@ -25,17 +25,6 @@ Name = Callable[..., str]
 Rows = Iterator[pa.RecordBatch]
 
 
-@pytest.fixture(scope="module")
-def endpoint(server: ServerFactory) -> str:
-    return server.shared().endpoint
-
-
-@pytest.fixture(scope="module")
-def client(endpoint: str) -> Iterator[Client]:
-    with Client(endpoint) as client:
-        yield client
-
-
 def stream(spark: "SparkSession", endpoint: str, queue: str, **options: str) -> "DataFrame":
     return spark.readStream.format("rockdove").options(endpoint=endpoint, queue=queue, **options).load()
 
