@@ -13,7 +13,8 @@ from rockdove.spark.service.trouble import Refused, told
 from rockdove.spark.source import option
 from rockdove.spark.source.schema import Table
 
-# A drain has so many shards whatever the number of tasks is: the same lease id must mean the same leases.
+# A drain has so many shards whatever the number of tasks is: the same lease id must mean the same leases. One of a FIFO
+# queue has one shard.
 SHARDS: Final = 16
 # Fewer than may be in flight before a service refuses receives.
 MOST: Final = 100_000
@@ -87,10 +88,17 @@ class Drain(DataSourceReader):
                 f"the lease id {self._lease_id} holds {messages:,} messages of {self._place.name} already: the option "
                 f"{option.MOST} must be what it was then, and not {self._most:,}; or take another {option.LEASE}"
             )
-        made = Counter(lease.shard for lease in held)
+        shares = self._shares(Counter(lease.shard for lease in held))
+        tasks = min(self._partitions, len(shares))
+        return [Shares(shares[first::tasks]) for first in range(tasks)]
+
+    def _shares(self, made: Counter[int]) -> list[Share]:
+        """``made`` has the number of leases by shard."""
+        if self._place.queue.endswith(".fifo"):
+            # Where a shard has its share a group is cut, and nobody gets the rest of it as long as it is leased.
+            return [Share(0, self._most, made[0]), *(Share(shard, 0, made[shard]) for shard in sorted(made) if shard)]
         each, more = divmod(self._most, SHARDS)
-        shares = [Share(shard, each + (shard < more), made[shard]) for shard in range(SHARDS)]
-        return [Shares(shares[first :: self._partitions]) for first in range(self._partitions)]
+        return [Share(shard, each + (shard < more), made[shard]) for shard in range(SHARDS)]
 
     def read(self, partition: Shares) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
         for share in partition.shares:
