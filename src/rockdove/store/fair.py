@@ -85,8 +85,8 @@ class FairQueue(GroupedQueue):
         return appended, changes
 
     def remove_in(self, db: apsw.Connection, ids: Sequence[int], now_us: int) -> tuple[list[int], list[Change]]:
-        found = [row for id in ids for row in entries(db.execute(statement.SELECT_ENTRY, (id,)))]
-        return [row.id for row in found], [self.delete(db, row) for row in found]
+        found, changes = self.delete_all(db, ids)
+        return [row.id for row in found], changes
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
         if self.dropped or not self.tally.total:

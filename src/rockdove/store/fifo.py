@@ -202,8 +202,7 @@ class FifoQueue(GroupedQueue):
         return (0, True) if row.receive_count else (row.message.sent_us + self.delay_us, False)
 
     def remove_in(self, db: apsw.Connection, ids: Sequence[int], now_us: int) -> tuple[list[int], list[Change]]:
-        found = [row for id in ids for row in entries(db.execute(statement.SELECT_ENTRY, (id,)))]
-        changes = [self.delete(db, row) for row in found]
+        found, changes = self.delete_all(db, ids)
         for group in {group_of(row) for row in found}:
             changes += self._settle(db, group, now_us)
         return [row.id for row in found], changes

@@ -132,6 +132,16 @@ class GroupedQueue(Shelf):
         db.execute("DELETE FROM body WHERE id = ?", (row.id,))
         return Change(row.id, self.state(row), None, group=group_of(row))
 
+    def delete_all(self, db: apsw.Connection, ids: Sequence[int]) -> tuple[list[Entry], list[Change]]:
+        """What there was of these, each once: one that is named twice is gone the second time."""
+        found: list[Entry] = []
+        changes: list[Change] = []
+        for id in ids:
+            for row in entries(db.execute(statement.SELECT_ENTRY, (id,))):
+                found.append(row)
+                changes.append(self.delete(db, row))
+        return found, changes
+
     def hide(self, db: apsw.Connection, row: Entry, want: Want, now_us: int) -> tuple[Entry, bool, Change]:
         """Claim one entry: as it is now, whether it has had its deliveries, and the change."""
         dead = 0 < want.max_receives <= row.receive_count

@@ -109,10 +109,14 @@ def test_remove_all_with_groups(bench: Bench, queue: Queue) -> None:
     assert queue.read() == ["a", "d"]
 
 
-def test_remove_all_names_one_twice(queue: Queue) -> None:
-    (id,) = queue.send("a")
+@pytest.mark.parametrize(("fifo", "group"), [(False, None), (False, "g"), (True, "g")])
+def test_remove_all_names_one_twice(bench: Bench, fifo: bool, group: str | None) -> None:
+    """What is left is counted and given out as before."""
+    queue = bench.queue(fifo)
+    id, *_ = queue.send("a", "b", group=group)
     assert queue.remove_all(id, id) == 1
-    assert queue.count() == (0, 0, 0)
+    assert queue.count() == (1, 0, 0)
+    assert queue.read() == ["b"]
 
 
 @pytest.mark.parametrize("fifo", [False, True])
