@@ -105,8 +105,9 @@ class RunningService:
         """One round of expiry over all queues; how many messages it removed."""
         return self.run(self._service.retention.sweep())
 
-    def restart(self) -> None:
-        """Stop as the service stops by itself, and open the same data again."""
+    def restart(self, **settings: Any) -> None:
+        """Stop as the service stops by itself, and open the same data again, with other settings if any are given."""
+        self._settings |= settings
         self._hang_up()
         self.run(self._service.stop())
         self._start()

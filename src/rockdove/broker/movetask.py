@@ -14,6 +14,7 @@ from rockdove.broker.broker import Broker
 from rockdove.broker.deadletter import moved
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
+from rockdove.core.arn import parse_arn
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import (
     Fault,
@@ -85,8 +86,7 @@ class MoveTasks:
                 raise InvalidParameterValue("Source queue and destination queue cannot be the same.")
             if destination.fifo != source.fifo:
                 raise InvalidParameterValue("Source queue and destination queue must be of the same type.")
-        active = (task for task in self._tasks.values() if task.status in (RUNNING, CANCELLING))
-        if any(task.source_arn == source.arn for task in active):
+        if any(task.status in (RUNNING, CANCELLING) for task in self._of(source)):
             raise InvalidParameterValue(
                 "There is already a task running. "
                 "Only one active task is allowed for a source queue arn at a given time."
@@ -138,18 +138,19 @@ class MoveTasks:
                 f"Value {limit} for parameter MaxResults is invalid. "
                 f"Reason: Must be between 1 and {limits.MAX_LISTED_MOVE_TASKS}, if provided."
             )
-        source = self._queue(source_arn, "source")
-        tasks = [task for task in self._tasks.values() if task.source_arn == source.arn]
+        tasks = self._of(self._queue(source_arn, "source"))
         tasks.reverse()
         tasks.sort(key=lambda task: -task.started_us)
         return tasks[: limit or 1]
 
+    def _of(self, source: Queue) -> list[MoveTask]:
+        """A queue's tasks; those from before a restart may name it by the ARN of another region."""
+        return [task for task in self._tasks.values() if parse_arn(task.source_arn) == source.key]
+
     def _queue(self, arn: str, what: str) -> Queue:
         queue = self._directory.by_arn(arn)
         if queue is None:
-            raise ResourceNotFound(
-                f"The resource that you specified for the {what.capitalize()}Arn parameter doesn't exist."
-            )
+            raise _no_resource(what)
         return queue
 
     def _is_dead_letter_queue(self, queue: Queue) -> bool:
@@ -187,23 +188,29 @@ class MoveTasks:
 
     async def _forget_old(self) -> None:
         """Keep as many finished tasks of each source as are ever listed, and none of queues that are gone."""
-        listed: Counter[str] = Counter()
+        listed: Counter[tuple[str, str] | None] = Counter()
         for task in sorted(self._tasks.values(), key=lambda task: -task.started_us):
             if task.status in (RUNNING, CANCELLING):
                 continue
-            listed[task.source_arn] += 1
+            source = parse_arn(task.source_arn)
+            listed[source] += 1
             gone = self._directory.by_arn(task.source_arn) is None
-            if (gone or listed[task.source_arn] > limits.MAX_LISTED_MOVE_TASKS) and not self._closing:
+            if (gone or listed[source] > limits.MAX_LISTED_MOVE_TASKS) and not self._closing:
                 self._tasks.pop(task.task_id, None)
                 await ask(partial(self._broker.store.drop_task, task.task_id))
 
     async def _move_all(self, task: MoveTask) -> None:
         chunk = min(CHUNK, task.max_per_second) if task.max_per_second else CHUNK
+        source = self._queue(task.source_arn, "source")
         while task.status == RUNNING and not self._closing:
-            source = self._queue(task.source_arn, "source")
+            if not source.alive:
+                # There may be another queue of that name by now, whose messages are none of this task's.
+                raise _no_resource("source")
             number = 0
             for physical in source.physical:
-                number += await self._move_some(task, source, physical, chunk)
+                # The rate is the whole task's, however many physical queues there are.
+                if number < chunk:
+                    number += await self._move_some(task, source, physical, chunk - number)
             if not number:
                 if not await self._are_some_hidden(source):
                     return
@@ -271,6 +278,10 @@ class MoveTasks:
         if queue is None:
             raise _no_destination()
         return queue
+
+
+def _no_resource(what: str) -> ResourceNotFound:
+    return ResourceNotFound(f"The resource that you specified for the {what.capitalize()}Arn parameter doesn't exist.")
 
 
 def _no_destination() -> ResourceNotFound:

@@ -326,6 +326,50 @@ def test_the_rate_is_kept(slow_yard: Graveyard) -> None:
     assert 0.8 < time.monotonic() - began < 5
 
 
+def test_the_rate_is_that_of_all_physical_queues_together(slow_yard: Graveyard) -> None:
+    yard = slow_yard
+    yard.dead = yard.make(RockdovePhysicalQueues="10")
+    yard.source.redrive_to(yard.dead, 1)
+    yard.dead.send_all(*map(str, range(20)))
+    handle = yard.start(DestinationArn=yard.source.arn, MaxNumberOfMessagesPerSecond=1)
+    while not yard.tasks()[0]["ApproximateNumberOfMessagesMoved"]:
+        time.sleep(0.005)
+    yard.sqs.cancel_message_move_task(TaskHandle=handle)
+    assert yard.finished()["ApproximateNumberOfMessagesMoved"] < 10
+
+
+def test_a_task_leaves_a_new_queue_of_the_same_name_alone(services: Services, new_name: NewName) -> None:
+    service = services("sqlite", cool_down=False)
+    yard = Graveyard(service, QueueMaker(service.client(), new_name))
+    yard.dead.send_all("1", "2", "3")
+    yard.start(DestinationArn=yard.source.arn, MaxNumberOfMessagesPerSecond=1)
+    while not yard.tasks()[0]["ApproximateNumberOfMessagesMoved"]:
+        time.sleep(0.005)
+    yard.sqs.delete_queue(QueueUrl=yard.dead.url)
+    yard.sqs.create_queue(QueueName=yard.dead.url.rsplit("/", 1)[1])
+    yard.dead.send("new")
+    while any(task["Status"] == "RUNNING" for task in yard.tasks()):
+        time.sleep(0.005)
+    assert yard.dead.bodies() == ["new"]
+
+
+def test_a_task_is_known_after_a_restart_in_another_region(services: Services, new_name: NewName) -> None:
+    service = services("sqlite")
+    yard = Graveyard(service, QueueMaker(service.client(), new_name))
+    yard.dead.send_all(*map(str, range(10)))
+    destination = yard.source.arn
+    yard.start(DestinationArn=destination, MaxNumberOfMessagesPerSecond=1)
+    service.restart(region="eu-central-1")
+    yard.sqs = sqs = service.client()
+    yard.dead = SqsQueue(sqs, yard.dead.url)
+    assert ":eu-central-1:" in yard.dead.arn
+    with refused("InvalidParameterValue"):
+        yard.start(DestinationArn=destination)
+    [task] = yard.tasks(MaxResults=10)
+    sqs.cancel_message_move_task(TaskHandle=task["TaskHandle"])
+    assert yard.finished()["Status"] == "CANCELLED"
+
+
 def test_a_task_goes_on_after_a_restart(services: Services, new_name: NewName) -> None:
     service = services("sqlite")
     yard = Graveyard(service, QueueMaker(service.client(), new_name))
