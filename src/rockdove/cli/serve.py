@@ -21,6 +21,7 @@ from rockdove.cli.announcement import announce
 from rockdove.cli.failure import Code, Failure, ReaderGone
 from rockdove.cli.limit import fitting, with_limits
 from rockdove.cli.output import Output
+from rockdove.core.arn import is_region
 from rockdove.core.errors import DataFolderError, ExposedError
 from rockdove.server import host as host_name
 from rockdove.server import origin
@@ -177,7 +178,7 @@ def serve(
         port=port,
         data=data,
         store=store.value,
-        region=region,
+        region=_region(region),
         trust_proxy=trust_proxy,
         cool_down=cool_down,
         metrics_queues=metrics_queues,
@@ -193,6 +194,12 @@ def serve(
         allow_host=tuple(map(_host, allow_host or ())),
     )
     uvloop.run(_run(settings, as_json))
+
+
+def _region(text: str) -> str:
+    if not is_region(text):
+        raise Failure(f"--region: {text!r} is no name of a region; it is letters, digits and hyphens", Code.USAGE)
+    return text
 
 
 def _keep(text: str) -> Keep:

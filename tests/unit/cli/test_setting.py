@@ -100,3 +100,11 @@ def test_the_service_takes_all_three(tmp_path: Path) -> None:
             client.delete_queue(url)
             client.create_queue("q")
         assert process.stop() == 0
+
+
+@pytest.mark.parametrize("region", ["", "a:b", "us east", "-x", "x-", "12", "ü", "x\n", "x" * 64])
+def test_what_is_no_region(cli: Cli, region: str) -> None:
+    """ARNs that carry it could not be read again, and boto3 would not take it."""
+    outcome = cli("serve", "--port", "0", "--region", region)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == f"rockdove: --region: {region!r} is no name of a region; it is letters, digits and hyphens\n"
