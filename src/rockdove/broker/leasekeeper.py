@@ -23,6 +23,7 @@ class LeaseKeeper:
         self._broker = broker
         self._leasing = Leasing(broker)
         self._keep_s = keep_s
+        self._began_us = broker.clock.now_us()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -44,6 +45,9 @@ class LeaseKeeper:
         if self._keep_s is None:
             return 0
         before_us = self._broker.clock.now_us() - int(self._keep_s * SECOND_US)
+        if before_us < self._began_us:
+            # While the service was down nobody could call: that is no silence.
+            return 0
         queues = {queue.record.uid: queue for queue in self._broker.directory}
         number = 0
         try:

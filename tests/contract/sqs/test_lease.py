@@ -363,3 +363,19 @@ def test_a_silent_consumer_loses_its_leases_if_wanted(services: Services, store:
     assert _refused(web.call("Rockdove.LeaseBatch", asked)) == (400, "LeaseEnded")
     assert _bodies(web, queue, 0) == ["b"]
     web.close()
+
+
+def test_the_time_when_the_service_was_down_is_no_silence(services: Services) -> None:
+    service = services("sqlite", lease_keep_s=3_600)
+    web = Web(service.port)
+    queue = SqsQueue(service.client(), web.create("down"))
+    queue.send_all("a")
+    _lease(web, queue, 0)
+    web.close()
+    service.advance(10_000)
+    service.restart()
+    assert service.run(service.service.lease_keeper.look()) == 0
+    service.advance(3_599)
+    assert service.run(service.service.lease_keeper.look()) == 0
+    service.advance(2)
+    assert service.run(service.service.lease_keeper.look()) == 1
