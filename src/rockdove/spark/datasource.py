@@ -10,6 +10,7 @@ from pyspark.sql.datasource import (
     DataSourceStreamReader,
 )
 
+from rockdove.core.errors import RockdoveError
 from rockdove.spark.service import place
 from rockdove.spark.service.kind import is_rockdove
 from rockdove.spark.service.option import BadOption, Options
@@ -51,6 +52,14 @@ class RockdoveSource(DataSource):
         return Peek(where, table, chosen.most)
 
     def streamReader(self, schema: "StructType") -> DataSourceStreamReader:  # noqa: N802
+        from rockdove.spark.source.broken import BrokenStream
+
+        try:
+            return self._stream(schema)
+        except RockdoveError as why:
+            return BrokenStream(why)
+
+    def _stream(self, schema: "StructType") -> DataSourceStreamReader:
         from rockdove.spark.source.lease import LeaseStream
         from rockdove.spark.source.log import JournalStream
 

@@ -177,6 +177,21 @@ def test_what_is_wrong_with_a_stream_is_told_before_it_starts(
         stream(spark, endpoint, "jobs", **options)
 
 
+def test_a_stream_of_a_queue_that_is_not_there_is_one_clear_error(
+    spark: "SparkSession", endpoint: str, tmp_path: Path
+) -> None:
+    with pytest.raises(StreamingQueryException) as caught:
+        run(stream(spark, endpoint, "never-created"), tmp_path)
+    assert f"there is no queue never-created at {endpoint}" in str(caught.value)
+    # Spark's worker had an error of its own after it.
+    assert "During handling of the above exception" not in str(caught.value)
+
+
+def test_a_table_of_the_catalog_is_refused(spark: "SparkSession", endpoint: str) -> None:
+    with pytest.raises(AnalysisException, match="CREATE TEMPORARY VIEW"):
+        spark.sql(f"CREATE TABLE kept USING rockdove OPTIONS (endpoint '{endpoint}', queue 'jobs')")
+
+
 def test_a_queue_deleted_under_a_query_is_one_clear_error(
     spark: "SparkSession", endpoint: str, client: Client, new_name: Name, tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """What Spark is told of options when a table is loaded, before any query is started."""
 
 import pytest
+from pyspark.sql.types import StringType, StructField, StructType
 
 from rockdove.spark.datasource import RockdoveSource
 from rockdove.spark.service.option import BadOption
@@ -37,3 +38,13 @@ def test_a_wrong_option_is_told_when_the_table_is_loaded(given: dict[str, str], 
 )
 def test_options_that_fit_a_stream_or_a_batch_are_taken(given: dict[str, str]) -> None:
     assert RockdoveSource({"queue": "q", **given}).schema().startswith("message_id STRING, body STRING")
+
+
+def test_a_stream_that_cannot_be_read_says_so_when_it_is_asked() -> None:
+    source = RockdoveSource({"queue": "q", "mode": "drain", "leaseId": "x"})
+    stream = source.streamReader(StructType([StructField("body", StringType())]))
+    with pytest.raises(BadOption, match="option mode is for batches"):
+        stream.initialOffset()
+    with pytest.raises(BadOption, match="option mode is for batches"):
+        stream.partitions({}, {})
+    stream.stop()
