@@ -26,6 +26,8 @@ ROOT = Path(__file__).parents[2]
 MESSAGES = 600
 FLIPS = 60
 HEADER_BYTES = 100
+LOG_HEADER_BYTES, FRAME_BYTES = 32, 24 + PAGE_BYTES
+INDEX = f"{DATABASE}-shm"
 ACCOUNT = '{"id": "1", "name": "a", "created_us": 1}'
 
 
@@ -186,11 +188,69 @@ def test_a_strange_file(stopped: Path) -> None:
     assert "not a Rockdove database" in refusal(stopped)
 
 
-def test_a_log_of_another_database(killed: Path, rng: random.Random) -> None:
-    """SQLite's sums tell: it is as if there were none."""
-    (killed / LOG).write_bytes(rng.randbytes(100_000))
-    report = check(killed)
-    assert report.messages < 2 * MESSAGES
+def cut_log(folder: Path, size: int) -> None:
+    os.truncate(folder / LOG, size)
+
+
+def overwrite_log(folder: Path, at: int, data: bytes) -> None:
+    with (folder / LOG).open("r+b") as file:
+        file.seek(at)
+        file.write(data)
+
+
+def bad_page(folder: Path) -> None:
+    """In the middle, so that changes follow it."""
+    overwrite_log(folder, LOG_HEADER_BYTES + 20 * FRAME_BYTES + 100, b"something else")
+
+
+def without_index(folder: Path) -> None:
+    """As after a power cut, where nothing tells how long the log was."""
+    (folder / INDEX).unlink()
+    bad_page(folder)
+
+
+@pytest.mark.parametrize(
+    ("harm", "what"),
+    [
+        (lambda folder: (folder / LOG).write_bytes(b"something else " * 5_000), "first bytes"),
+        (lambda folder: overwrite_log(folder, 3, b"\xff"), "first bytes"),
+        (lambda folder: overwrite_log(folder, 0, bytes(PAGE_BYTES)), "first bytes"),
+        (lambda folder: cut_log(folder, (folder / LOG).stat().st_size - 1), "written and synced"),
+        (lambda folder: cut_log(folder, (folder / LOG).stat().st_size // 2), "written and synced"),
+        (lambda folder: cut_log(folder, LOG_HEADER_BYTES), "written and synced"),
+        (bad_page, "written and synced"),
+        (without_index, "follow them"),
+    ],
+)
+def test_a_log_that_is_damaged(killed: Path, harm: Callable[[Path], object], what: str) -> None:
+    """SQLite would take it for shorter, or for none, and what was answered would be missing without a word."""
+    harm(killed)
+    before = (killed / LOG).read_bytes()
+    for _ in range(2):
+        report = check(killed)
+        assert f"{LOG}: is damaged" in told(report)
+        assert what in told(report)
+        with pytest.raises(DataFolderError, match=rf"{LOG} is damaged: .*{what}.*rockdove check.*backup"):
+            opened(killed)
+    assert (killed / LOG).read_bytes() == before
+    (killed / LOG).unlink()
+    with pytest.raises(DataFolderError, match=f"{LOG} is missing"):
+        opened(killed)
+
+
+def test_a_log_that_a_power_cut_leaves(killed: Path) -> None:
+    """Its last change was not synced yet, or it was just begun, or it has what failed to be synced: it is used."""
+    (killed / INDEX).unlink()
+    cut_log(killed, (killed / LOG).stat().st_size - 1)
+    assert told(check(killed)) == ""
+    failed = (killed / LOG).read_bytes()[-2 * FRAME_BYTES :]
+    with (killed / LOG).open("ab") as file:
+        file.write(failed)
+    assert told(check(killed)) == ""
+    for content in (b"", bytes(LOG_HEADER_BYTES), bytes(FRAME_BYTES)):
+        (killed / LOG).write_bytes(content)
+        assert told(check(killed)) == ""
+        opened(killed).close()
 
 
 def opened(folder: Path) -> Any:

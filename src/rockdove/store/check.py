@@ -20,6 +20,7 @@ from rockdove.store.folder import APPLICATION_ID, DATABASE, FORMAT, LOCK, LOG, O
 from rockdove.store.grouped import WAITING_US
 from rockdove.store.keyfile import KEY_FILE, KeyFile
 from rockdove.store.lease_check import check_leases
+from rockdove.store.log import index_kept, log_damage
 from rockdove.store.scan import Progress, Scan
 
 # Problems of one kind that are told one by one.
@@ -66,7 +67,7 @@ def check(folder: Path, progress: Progress = lambda number: None) -> Report:
     if not database.is_file():
         raise NothingThere(f"there is no {DATABASE} in {folder}; name the folder that a service used with --data")
     report = Report(bytes=database.stat().st_size)
-    with _held(folder):
+    with _held(folder), index_kept(folder):
         _check_files(folder, report)
         try:
             db = _open(folder)
@@ -114,6 +115,9 @@ def _check_files(folder: Path, report: Report) -> None:
     lock = folder / LOCK
     if lock.exists() and lock.read_text("ascii", "replace").strip().endswith(OPEN) and not (folder / LOG).exists():
         report.add(LOG, "is missing: the service was killed, and what it had written last was there")
+    wrong = log_damage(folder)
+    if wrong is not None:
+        report.add(LOG, f"is damaged: {wrong}")
     try:
         KeyFile(folder).read()
     except DataFolderError as error:

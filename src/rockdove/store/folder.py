@@ -241,10 +241,10 @@ class Folder:
             db.pragma("user_version", FORMAT)
 
 
-def damaged(path: Path, what: str) -> DataFolderError:
-    """What to say of a damaged database, whoever finds it."""
+def damaged(path: Path, what: str, file: str = DATABASE) -> DataFolderError:
+    """What to say of a damaged database, or of the log beside it, whoever finds it."""
     return DataFolderError(
-        f'{path / DATABASE} is damaged: {" ".join(what.split())}; "rockdove check --data {path}" tells more; '
+        f'{path / file} is damaged: {" ".join(what.split())}; "rockdove check --data {path}" tells more; '
         "restore a backup into an empty folder and serve that"
     )
 

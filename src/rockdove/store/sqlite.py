@@ -18,11 +18,12 @@ from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
 from rockdove.store.base import Appended, Done, Draft, Effort, Physical, Snapshot
 from rockdove.store.fifo import FifoQueue
-from rockdove.store.folder import Folder, damaged
+from rockdove.store.folder import LOG, Folder, damaged
 from rockdove.store.grouped import WAITING_US
 from rockdove.store.inspection import inspect
 from rockdove.store.janitor import Janitor
 from rockdove.store.lease import SqliteLeases, forget_places
+from rockdove.store.log import log_damage
 from rockdove.store.publish import SqlitePublications, forget_publications
 from rockdove.store.room import FULL, Room, keep_log, kept_bytes
 from rockdove.store.shelf import Change, Shelf
@@ -66,6 +67,9 @@ class SqliteStore:
     def open(self) -> Snapshot:
         self._folder.take()
         try:
+            wrong = log_damage(self._folder.path)
+            if wrong is not None:
+                raise damaged(self._folder.path, wrong, LOG)
             db = self._connect()
             try:
                 inspect(self._folder, db)
@@ -76,6 +80,7 @@ class SqliteStore:
                 keep_log(self._folder.path, db)
                 db.close()
         except BaseException:
+            self._folder.mark()
             self._folder.release()
             raise
         self.writer.heavy_bytes = self.room.commit_bytes()
