@@ -43,6 +43,9 @@ _PERMISSIONS = {
     "ListLeases": "GetQueueAttributes",
     "PublishOnce": "SendMessage",
 }
+# These go by a consumer's name, which is no secret, instead of handles that only a receive gives: so they need the
+# permission to receive, too.
+_BY_CONSUMER = frozenset(("AckThrough", "ReleaseConsumer"))
 # In a presigned URL.
 _SIGNATURE = b"X-Amz-Signature="
 # What a move task does to its source, as AWS documents it.
@@ -138,8 +141,8 @@ class Gate:
     def _rule(self, operation: Operation) -> Callable[[Guest, str, Any], None] | None:
         """By what names a queue: so a new operation on a queue cannot be forgotten here."""
         members = operation.request.__struct_fields__
-        if operation.name == "AckThrough":
-            return self._check_acknowledgement
+        if operation.name in _BY_CONSUMER:
+            return self._check_consumer
         if "queue_url" in members:
             return self._check_url
         if "source_arn" in members:
@@ -162,8 +165,7 @@ class Gate:
         if not self._is_permitted(guest, action, queue):
             raise self._refusal(guest, queue, url)
 
-    def _check_acknowledgement(self, guest: Guest, action: str, request: Any) -> None:
-        """By a consumer's name, which is no secret, instead of handles that only a receive gives."""
+    def _check_consumer(self, guest: Guest, action: str, request: Any) -> None:
         self._check_url(guest, action, request)
         self._check_url(guest, "ReceiveMessage", request)
 

@@ -37,7 +37,7 @@ class PublishOperations:
     async def _publish(self, call: Call, queue: Queue, request: shape.PublishOnce) -> shape.PublishOnceResult:
         name = PublicationName(
             queue.record.uid,
-            check_name("Application", request.application),
+            _own(check_name("Application", request.application), queue, call.account),
             within("Batch", request.batch, 0, 0, MAX_SEQUENCE),
             within("Partition", request.partition, 0, 0, limits.MAX_SHARD),
         )
@@ -76,3 +76,11 @@ class PublishOperations:
             chunk.parcels.append(Parcel(message.body, message.md5, delay_us, message.extra, draft.deduplication_key))
             chunk.bytes += draft.bytes
         return chunk, failed
+
+
+def _own(application: str, queue: Queue, account: str) -> str:
+    """Names are each account's own: whoever may send to a queue must not publish, or spoil, what another has named.
+
+    The owner's are as they are, and have no line break in them.
+    """
+    return application if account == queue.key[0] else f"{account}\n{application}"

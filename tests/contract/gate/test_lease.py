@@ -17,7 +17,10 @@ from tests.support.sqs_queue import SqsQueue
 OPERATIONS: dict[str, tuple[set[str], Callable[[Client, str], Any]]] = {
     "LeaseBatch": ({"ReceiveMessage"}, lambda client, url: client.lease_batch(url, "reader", 0, 0)),
     "AckThrough": ({"DeleteMessage", "ReceiveMessage"}, lambda client, url: client.ack_through(url, "reader")),
-    "ReleaseConsumer": ({"ChangeMessageVisibility"}, lambda client, url: client.release_consumer(url, "reader")),
+    "ReleaseConsumer": (
+        {"ChangeMessageVisibility", "ReceiveMessage"},
+        lambda client, url: client.release_consumer(url, "reader"),
+    ),
     "ListLeases": ({"GetQueueAttributes"}, lambda client, url: client.list_leases(url)),
     "PublishOnce": ({"SendMessage"}, lambda client, url: client.publish_once(url, "app", 0, 0, "first", ["sent"])),
 }
@@ -74,6 +77,21 @@ def test_the_same_names_at_two_accounts_are_two(alice: Tenant, bob: Tenant, new_
             assert [message.body for message in client.lease_batch(url, "reader", 0, 0).messages] == [body]
         assert one.ack_through(name, "reader").messages == 1
         assert [lease.messages for lease in two.list_leases(name).leases] == [1]
+
+
+def test_an_application_of_another_account_is_another_one(alice: Tenant, bob: Tenant, new_name: NewName) -> None:
+    """Bob may send, and no more: he cannot have Alice's batch taken for published, or for too old, or add to it."""
+    queue = alice.queue(new_name())
+    _share(queue, bob, {"SendMessage"})
+    with _client(alice) as owner, _client(bob) as guest:
+        assert guest.publish_once(queue.url, "app", 1, 0, "first", ["his"]).published
+        guest.publish_once(queue.url, "app", 2, 0, "first", ["staged by him"], final=False)
+        assert guest.publish_once(queue.url, "app", 1_000_000, 0, "first", ["his, too"]).published
+        assert owner.publish_once(queue.url, "app", 1, 0, "first", ["hers"]).published
+        assert owner.publish_once(queue.url, "app", 2, 0, "first", ["hers, too"]).published
+        assert not owner.publish_once(queue.url, "app", 1, 0, "second", ["again"]).published
+        assert not guest.publish_once(queue.url, "app", 1_000_000, 0, "second", ["again"]).published
+    assert sorted(queue.bodies()) == ["hers", "hers, too", "his", "his, too"]
 
 
 def test_who_waits_when_the_permission_is_taken_away_leases_nothing(
