@@ -311,6 +311,10 @@ class Reader(asyncio.Protocol):
             if self._head_bytes() > self._limits.max_header_bytes:
                 self._refuse_head()
                 return
+            if sum(map(len, self._body)) > self._limits.max_body_bytes:
+                # Of chunks no header tells how much they bring.
+                self._too_large(lower(self._headers))
+                return
         parts, urls, headers = self._body, self._url, self._headers
         body = parts[0] if len(parts) == 1 else b"".join(parts)
         url = urls[0] if len(urls) == 1 else b"".join(urls)

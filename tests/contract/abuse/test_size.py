@@ -100,6 +100,25 @@ def test_chunks_without_end(start: Start, dial: Dial) -> None:
     assert held_bytes(service) == 0
 
 
+@pytest.mark.parametrize("over", [0, 1, 500])
+@pytest.mark.parametrize("chunk_bytes", [700, 10_000])
+def test_chunks_count_to_the_byte(start: Start, dial: Dial, over: int, chunk_bytes: int) -> None:
+    wire = dial(start(max_body_bytes=2048))
+    body = b"{}".ljust(2048 + over)
+    chunks = [body[at : at + chunk_bytes] for at in range(0, len(body), chunk_bytes)]
+    wire.send(
+        HEAD
+        + b"X-Amz-Target: AmazonSQS.ListQueues\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks)
+        + b"0\r\n\r\n"
+    )
+    reply = wire.read()
+    assert reply.status == (413 if over else 200)
+    if over:
+        assert "at most 2048 bytes" in reply.text
+        assert wire.is_closed()
+
+
 def test_a_chunk_header_without_end(start: Start, dial: Dial) -> None:
     service = start(max_body_bytes=100_000)
     wire = dial(service)
