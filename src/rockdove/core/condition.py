@@ -31,6 +31,11 @@ _PRINCIPAL = "aws:principalarn"
 _Operator = tuple[str, bool, Callable[[str], Match]]
 
 
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+# What stands before an IPv4 address in IPv6.
+_MAPPED_BITS = 96
+
+
 class Unsupported(ValueError):
     """Something in a policy that this service does not know; says what."""
 
@@ -91,7 +96,8 @@ def _text(value: Any, key: str) -> str:
 def _check_principal(text: str) -> None:
     """Callers are accounts: a deny of a user's or a role's ARN would look as if it denied, and never would."""
     parts = text.split(":", 5)
-    if len(parts) == 6 and glob(parts[5].lower()).match("root") is None:
+    # No caller's ARN has a slash, wherever a pattern has it.
+    if "/" in text or (len(parts) == 6 and glob(parts[5].lower()).match("root") is None):
         raise Unsupported(
             f"{text} can be no caller's ARN: callers are accounts, arn:aws:iam::ID:root; name a user in Principal"
         )
@@ -147,7 +153,7 @@ def _ip(text: str) -> Match:
     try:
         if "%" in text:
             raise ValueError
-        network = ipaddress.ip_network(text, strict=False)
+        network = _plain(ipaddress.ip_network(text, strict=False))
     except ValueError:
         raise Unsupported(f"{text} is not an address or a range of addresses") from None
 
@@ -156,6 +162,14 @@ def _ip(text: str) -> Match:
         return address in network
 
     return match
+
+
+def _plain(network: _Network) -> _Network:
+    """IPv4 addresses are compared as such: one that is written as IPv6 would never match a caller's."""
+    mapped = network.network_address.ipv4_mapped if isinstance(network, ipaddress.IPv6Network) else None
+    if mapped is None or network.prefixlen < _MAPPED_BITS:
+        return network
+    return ipaddress.ip_network((mapped, network.prefixlen - _MAPPED_BITS))
 
 
 def _number(text: str) -> float:

@@ -208,6 +208,11 @@ def test_many_stars_cost_nothing(stars: int, tail: str) -> None:
         ("IpAddress", "aws:SourceIp", "10.0.0.0/8", True),
         ("IpAddress", "aws:SourceIp", "10.1.2.3", True),
         ("IpAddress", "aws:SourceIp", ["192.168.0.0/16", "2001:db8::/32"], False),
+        ("IpAddress", "aws:SourceIp", "::ffff:10.0.0.0/104", True),
+        ("IpAddress", "aws:SourceIp", "::ffff:10.1.2.3", True),
+        ("IpAddress", "aws:SourceIp", "::ffff:192.168.0.0/112", False),
+        ("NotIpAddress", "aws:SourceIp", "::ffff:0:0/96", False),
+        ("IpAddress", "aws:SourceIp", "::/0", False),
         ("NotIpAddress", "aws:SourceIp", "10.0.0.0/8", False),
         ("NotIpAddress", "aws:SourceIp", "192.168.0.0/16", True),
         ("DateLessThan", "aws:CurrentTime", "2026-06-01T12:00:01Z", True),
@@ -354,6 +359,12 @@ def test_a_policy_that_an_older_version_took_allows_nothing() -> None:
 def test_a_caller_that_cannot_be_is_refused(operator: str, who: str) -> None:
     with pytest.raises(Unsupported, match="can be no caller's ARN"):
         compile_conditions({operator: {"aws:PrincipalArn": f"arn:aws:iam::111122223333:{who}"}})
+
+
+@pytest.mark.parametrize("pattern", ["*user/bob", "*:role/*", "arn:*/bob", "*/*"])
+def test_a_pattern_that_no_caller_can_fit_is_refused(pattern: str) -> None:
+    with pytest.raises(Unsupported, match="can be no caller's ARN"):
+        compile_conditions({"StringLike": {"aws:PrincipalArn": pattern}})
 
 
 @pytest.mark.parametrize("arn", ["arn:aws:iam::111122223333:root", "arn:aws:iam::*:*", "arn:aws:iam::1*:ro?t"])
