@@ -402,3 +402,14 @@ def _refuse_requests(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
         return real(self, name, messages)
 
     monkeypatch.setattr(Client, "send_batch", send)
+
+
+def test_a_table_of_rejects_that_cannot_be_written_is_named(
+    attempt: Attempt, client: Client, queue: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(RowsRefused, match=f"the option rejectsPath: {file} cannot be written"):
+        attempt("a", rejects=file).write(rows(["a", WRONG]))
+    assert taken(client, queue) == []
+    assert attempt("b", rejects=tmp_path / "table").write(rows(["a", WRONG])) == (1, 1)

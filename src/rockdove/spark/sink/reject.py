@@ -71,12 +71,23 @@ def keep(path: str, queue: str, origin: Origin, rejects: Sequence[Reject], piece
     """Write them as Parquet, in one file for a piece of a partition, whatever the number of attempts at it.
 
     A file's name tells what is in it: whose rejects they are, and which. So nobody writes over others', and a file that
-    is there is the same, but perhaps for the order of rows, which Spark does not promise.
+    is there is the same, but perhaps for the order of rows, which Spark does not promise. Raises `RowsRefused` if it
+    cannot be written.
     """
-    system, folder = find(path)
-    system.create_dir(folder, recursive=True)
     rows = [_row(queue, origin, each) for each in sorted(rejects, key=lambda each: each.row.place)]
     name = f"{origin.batch}-{origin.partition}-{piece}-{_digest(rows)}.parquet"
+    try:
+        _write(path, name, rows)
+    except OSError as error:
+        raise RowsRefused(
+            f"{origin}: the option {REJECTS}: {path} cannot be written, and there are {len(rejects):,} rows for it: "
+            f"{error}"
+        ) from None
+
+
+def _write(path: str, name: str, rows: Sequence[dict[str, Any]]) -> None:
+    system, folder = find(path)
+    system.create_dir(folder, recursive=True)
     if system.get_file_info(f"{folder}/{name}").is_file:
         return
     # Spark does not read files whose names begin so; two attempts at a time do not meet.
