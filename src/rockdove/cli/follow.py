@@ -13,7 +13,7 @@ from rockdove.cli.output import note
 from rockdove.cli.printer import Printer
 from rockdove.cli.service import telling
 from rockdove.client import AsyncClient, UnexpectedAnswer, Unreachable
-from rockdove.core.errors import Fault
+from rockdove.core.errors import Fault, Throttling
 from rockdove.core.limits import MAX_RECEIVE, MAX_WAIT_S
 from rockdove.wire.shape import Message
 
@@ -104,18 +104,20 @@ class Follower:
             await asyncio.gather(call, stop, return_exceptions=True)
 
     async def _patiently(self, client: AsyncClient, ask: Callable[[], Awaitable[T]]) -> T | None:
-        """The answer, however long the service is away; None if it is time to end and there is no answer."""
+        """The answer, however long the service is away or busy; None if it is time to end and there is no answer."""
         told = False
         while True:
             try:
                 answer = await ask()
             except (Unreachable, UnexpectedAnswer, Fault) as error:
-                if isinstance(error, Fault) and error.status < 500:
+                busy = isinstance(error, Throttling)
+                if isinstance(error, Fault) and error.status < 500 and not busy:
                     raise
                 if self._stopped.is_set():
                     return None
                 if not told:
-                    note(f"rockdove: {client.endpoint} does not answer; waiting for it to come back")
+                    what = "is too busy" if busy else "does not answer"
+                    note(f"rockdove: {client.endpoint} {what}; waiting for it to come back")
                     told = True
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._stopped.wait(), _AGAIN_S)

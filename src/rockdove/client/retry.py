@@ -5,7 +5,7 @@ import random
 from msgspec import Struct
 
 from rockdove.client.error import Lost, UnexpectedAnswer
-from rockdove.core.errors import Fault, RockdoveError, ServiceUnavailable
+from rockdove.core.errors import Fault, RockdoveError, ServiceUnavailable, Throttling
 from rockdove.wire import account, shape
 from rockdove.wire.shape import Request
 
@@ -48,8 +48,8 @@ NEVER = Retry(attempts=1)
 def _may_ask_again(request: Request, error: Lost | RockdoveError) -> bool:
     if isinstance(error, Lost):
         return not error.arrived or _is_repeatable(request)
-    if isinstance(error, ServiceUnavailable):
-        # By its definition nothing has been done.
+    if isinstance(error, ServiceUnavailable | Throttling):
+        # By their definition nothing has been done.
         return True
     if isinstance(error, Fault | UnexpectedAnswer):
         return error.status >= 500 and _is_repeatable(request)

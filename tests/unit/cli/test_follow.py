@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rockdove.client import Client, Outgoing
+from tests.support.longpoll import LongPoll
 from tests.support.process import Process
 from tests.support.server import COMMAND, Server, ServerFactory
 from tests.unit.cli.outcome import buffered
@@ -191,4 +192,19 @@ def test_a_service_that_goes_before_the_delete_is_waited_for(server: ServerFacto
             own.start()
             assert child.stderr.readline().endswith(b"is back\n")
             wait_until(lambda: states(client, "q") == {}, "deleted")
+    own.stop()
+
+
+def test_a_service_that_is_too_busy_is_waited_for(server: ServerFactory) -> None:
+    own = server("--max-long-polls", "1")
+    with Client(own.endpoint) as client:
+        url = client.create_queue("q")
+        other = LongPoll(own.port, url)
+        with piped(own, "q") as child:
+            assert child.stdout is not None
+            assert child.stderr is not None
+            assert child.stderr.readline().endswith(b"is too busy; waiting for it to come back\n")
+            other.wire.close()
+            client.send("q", "a")
+            assert child.stdout.readline() == b"a\n"
     own.stop()

@@ -7,7 +7,14 @@ import pytest
 
 from rockdove.client.error import Lost, UnexpectedAnswer
 from rockdove.client.retry import NEVER, Retry
-from rockdove.core.errors import Fault, InternalFailure, QueueDoesNotExist, RockdoveError, ServiceUnavailable
+from rockdove.core.errors import (
+    Fault,
+    InternalFailure,
+    QueueDoesNotExist,
+    RockdoveError,
+    ServiceUnavailable,
+    Throttling,
+)
 from rockdove.wire import shape
 from rockdove.wire.operation import OPERATIONS
 from rockdove.wire.shape import Request
@@ -49,6 +56,7 @@ def repeats(request: Request, error: Lost | RockdoveError) -> bool:
 def test_what_never_arrived_is_repeated(name: str) -> None:
     assert repeats(request_of(name), NOT_SENT)
     assert repeats(request_of(name), ServiceUnavailable())
+    assert repeats(request_of(name), Throttling())
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
