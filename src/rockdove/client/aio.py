@@ -72,7 +72,7 @@ class AsyncClient:
                 return await self._try(shortened(request, time() - start))
             except (Lost, Fault, UnexpectedAnswer) as error:
                 pause_s = self._retry.pause_s(request, attempt, error, self._rng)
-                if pause_s is None:
+                if pause_s is None or self._channels.closed:
                     if isinstance(error, Lost):
                         raise unreachable(self.endpoint, error) from error
                     raise
@@ -99,7 +99,7 @@ class AsyncClient:
             return value
 
     async def close(self) -> None:
-        """Close all connections; calls under way fail."""
+        """Close all connections; calls under way fail, and so does every later one."""
         await self._channels.close()
 
     async def __aenter__(self) -> Self:

@@ -9,7 +9,7 @@ import httptools
 
 from rockdove.client.endpoint import Endpoint
 from rockdove.client.envelope import Reply
-from rockdove.client.error import Lost, UnexpectedAnswer
+from rockdove.client.error import Lost, UnexpectedAnswer, Unreachable
 from rockdove.client.pool import is_stale
 
 _CLOSED = "the connection was closed without an answer"
@@ -98,9 +98,13 @@ class Channels:
         self._tls = (tls or ssl.create_default_context()) if endpoint.tls else None
         self._idle: list[Channel] = []
         self._open: set[Channel] = set()
+        self.closed = False
 
     async def post(self, headers: Mapping[str, str], body: bytes, timeout_s: float) -> Reply:
-        """Raises `Lost` and `UnexpectedAnswer`. Cancelled, it closes the connection, so that the service knows."""
+        """Raises `Lost`, `UnexpectedAnswer` and, once closed, `Unreachable`.
+
+        Cancelled, it closes the connection, so that the service knows.
+        """
         channel = self._take() or await self._connect()
         try:
             async with asyncio.timeout(timeout_s):
@@ -132,6 +136,7 @@ class Channels:
     async def _connect(self) -> Channel:
         loop = asyncio.get_running_loop()
         endpoint = self._endpoint
+        self._check_open()
         try:
             async with asyncio.timeout(self._connect_timeout_s):
                 _, channel = await loop.create_connection(
@@ -143,10 +148,19 @@ class Channels:
             raise Lost(_reason(error), arrived=False) from error
         self._open.add(channel)
         channel.closed.add_done_callback(lambda _: self._open.discard(channel))
+        if self.closed:
+            # While it was being made.
+            channel.abort()
+            self._check_open()
         return channel
 
+    def _check_open(self) -> None:
+        if self.closed:
+            raise Unreachable(self._endpoint.url, "this client is closed", "make a new one")
+
     async def close(self) -> None:
-        """Close all connections, also those in use."""
+        """Close all connections, also those in use, and make no new ones."""
+        self.closed = True
         self._idle.clear()
         channels = list(self._open)
         for channel in channels:

@@ -68,15 +68,20 @@ def test_a_cancelled_long_poll_takes_no_message_along(service: Server, new_name:
     assert asyncio.run(main()) == ["for somebody else"]
 
 
-def test_closing_leaves_no_connection_and_fails_calls_under_way(service: Server, new_name: NewName) -> None:
+@pytest.mark.parametrize("retry", [None, Retry()])
+def test_closing_leaves_no_connection_and_fails_calls_under_way(
+    service: Server, new_name: NewName, retry: Retry | None
+) -> None:
     async def main() -> None:
-        client = AsyncClient(service.endpoint, retry=None)
+        client = AsyncClient(service.endpoint, retry=retry)
         queue = await client.create_queue(new_name())
         poll = asyncio.create_task(client.receive(queue, wait_s=20))
         await asyncio.sleep(0.2)
         await client.close()
         with pytest.raises(Unreachable):
             await poll
+        with pytest.raises(Unreachable, match="this client is closed; make a new one"):
+            await client.list_queues()
         assert not client._channels._open
 
     # Warnings are errors: a connection left open would be one.
