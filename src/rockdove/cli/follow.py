@@ -51,6 +51,8 @@ class Follower:
         self._deletes = deletes
         # Messages to take at once: few for a reader that is slow, so that their time is not up before he has them.
         self._pace = 1 if printer.is_pipe else MAX_RECEIVE
+        # Why nothing more can be printed, if that is no reader's wish.
+        self._failed: Failure | None = None
 
     def run(self) -> None:
         asyncio.run(self._run())
@@ -84,6 +86,8 @@ class Follower:
             if self._left is not None:
                 self._left -= printed
             await self._settle(client, messages[:printed], messages[printed:])
+        if self._failed is not None:
+            raise self._failed
 
     async def _receive(self, client: AsyncClient) -> list[Message]:
         """Messages, or nothing if none came, or if it is time to end."""
@@ -132,7 +136,8 @@ class Follower:
             try:
                 if self._stopped.is_set() or not await self._hand_over(message):
                     return number
-            except ReaderGone:
+            except (ReaderGone, Failure) as error:
+                self._failed = error if isinstance(error, Failure) else None
                 self._stopped.set()
                 return number
         return len(messages)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rockdove.cli.failure import ReaderGone
+from rockdove.cli.failure import Failure, ReaderGone
 from rockdove.cli.figure import harmless
 
 if TYPE_CHECKING:
@@ -50,15 +50,17 @@ class Output:
         self.console.print(harmless(text), style="dim", markup=False, highlight=False)
 
     def _write(self, line: bytes) -> None:
-        """Raises `ReaderGone`."""
+        """Raises `ReaderGone`, and `Failure` if the output takes no more."""
         try:
             sys.stdout.flush()
             sys.stdout.buffer.write(line + b"\n")
             sys.stdout.buffer.flush()
-        except BrokenPipeError:
+        except OSError as error:
             # Python would try to write the rest once more when it ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise ReaderGone("nobody reads the output any more") from None
+            if isinstance(error, BrokenPipeError):
+                raise ReaderGone("nobody reads the output any more") from None
+            raise Failure(f"cannot write the output: {error.strerror or error}") from None
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> None:
         """Columns with headings; ``numbers`` are the columns to align to the right."""

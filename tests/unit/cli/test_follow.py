@@ -208,3 +208,11 @@ def test_a_service_that_is_too_busy_is_waited_for(server: ServerFactory) -> None
             client.send("q", "a")
             assert child.stdout.readline() == b"a\n"
     own.stop()
+
+
+def test_what_a_full_disk_did_not_take_is_given_back(shared: Server, client: Client, queue: str) -> None:
+    client.send_batch(queue, ["a", "b"])
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(command(shared, queue), stdout=full, stderr=subprocess.PIPE, timeout=DEADLINE_S)
+    assert (ended.returncode, ended.stderr) == (1, b"rockdove: cannot write the output: No space left on device\n")
+    assert states(client, queue) == {"a": "visible", "b": "visible"}
