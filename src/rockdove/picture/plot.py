@@ -149,7 +149,10 @@ def _hints(times: Sequence[float], lines: Sequence[Line], across: Scale, word: W
 
 
 def heat(names: Sequence[str], times: Sequence[float], rows: Sequence[Sequence[float | None]], word: Word) -> str:
-    """A row of cells for each name, the darker the more; a cell says its value."""
+    """A row of cells for each name, the darker the more; a cell says its value.
+
+    `times` are those at which cells begin, equally far from each other.
+    """
     wide, tall, left, most = 1140, 18, 190, max((v for row in rows for v in row if v is not None), default=0)
     stride = -(-len(times) // 160)
     places = range(0, len(times), stride)
@@ -169,6 +172,7 @@ def heat(names: Sequence[str], times: Sequence[float], rows: Sequence[Sequence[f
             said = f"<title>{escape(name)}: {word(value)}</title>"
             parts.append(f'<rect class="heat" {box} opacity="{shade:.2f}">{said}</rect>')
     bottom = len(names) * (tall + 2)
-    across = Scale(times[0], times[-1] if times[-1] > times[0] else times[0] + 1)
+    length = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else 1
+    across = Scale(times[0], times[0] + length * stride * len(places))
     parts.append(_across(across, clock, bottom, left, wide))
     return f'<svg viewBox="0 0 {wide} {bottom + 26}" role="img">{"".join(parts)}</svg>'

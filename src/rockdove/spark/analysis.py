@@ -114,15 +114,15 @@ def _write(
     queues = whole_queues.select(*_NAMES, *figures(length, f.lit(1)), *_queue_columns())
     by_window = measured.where((f.col("number") != EVERY) & (f.col("window") != WHOLE))
     queue_windows = by_window.join(f.broadcast(named), "number").select(*_NAMES, start, *figures(width, f.lit(1)))
-    overall = spark.createDataFrame(sums(small.filter(pc.equal(small["number"], EVERY))))
+    overall = spark.createDataFrame(sums(small.filter(pc.equal(small["number"], EVERY)), windows.number))
     nameless = [f.lit(None).cast("string").alias(name) for name in _NAMES]
     number = f.lit(len(found.places))
     all_windows = overall.where(f.col("window") != WHOLE).select(*nameless, start, *figures(width, number))
     _parquet(queues, ["name"], f"{out}/queues")
     _parquet(all_windows.unionByName(queue_windows), ["window_start", "name"], f"{out}/windows")
 
-    rows = sorted((row.asDict() for row in queues.collect()), key=lambda row: row["name"])
-    whole = overall.where(f.col("window") == WHOLE).select(*figures(length, number)).collect()[0].asDict()
+    rows = sorted(_rows(queues), key=lambda row: row["name"])
+    [whole] = _rows(overall.where(f.col("window") == WHOLE).select(*figures(length, number)))
     drawn = [row["name"] for row in sorted(rows, key=lambda row: -(row["sent"] + row["received"]))[:DRAWN]]
     return Analysis(
         summary=summary(found.first, found.last, whole, rows),
@@ -137,8 +137,14 @@ def _write(
     )
 
 
+def _rows(table: "DataFrame") -> list[dict[str, Any]]:
+    """With times in UTC: `collect` has those of the machine's zone, where an hour of autumn comes twice."""
+    found: list[dict[str, Any]] = table.toArrow().to_pylist()
+    return found
+
+
 def _by_time(windows: "DataFrame") -> list[dict[str, Any]]:
-    return sorted((row.asDict() for row in windows.collect()), key=lambda row: row["window_start"])
+    return sorted(_rows(windows), key=lambda row: row["window_start"])
 
 
 def _lines(windows: "DataFrame", names: Sequence[str]) -> dict[str, list[Mapping[str, Any]]]:

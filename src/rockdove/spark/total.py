@@ -9,9 +9,15 @@ from rockdove.spark.measure import ADDED, TOTAL
 from rockdove.spark.queue import PERCENTILES
 
 
-def sums(rows: pa.Table) -> pa.Table:
-    """From the rows of `measure.EVERY` one for each window and for the whole time, with sums and percentiles."""
-    totals = rows.filter(pc.equal(rows["kind"], TOTAL)).group_by("window").aggregate([(name, "sum") for name in ADDED])
+def sums(rows: pa.Table, windows: int) -> pa.Table:
+    """From the rows of `measure.EVERY` one for the whole time and for each of so many windows: sums and percentiles.
+
+    Windows between the last event of one queue and the first of another have a row, too: a line that is drawn through
+    what comes before and after would tell of messages that never were.
+    """
+    nothing = pa.table({"window": np.arange(windows), **{name: np.zeros(windows, np.int64) for name in ADDED}})
+    found = rows.filter(pc.equal(rows["kind"], TOTAL)).select(["window", *ADDED])
+    totals = pa.concat_tables([found, nothing]).group_by("window").aggregate([(name, "sum") for name in ADDED])
     totals = totals.rename_columns(["window", *ADDED])
     found = _percentiles(rows.filter(pc.not_equal(rows["kind"], TOTAL)))
     for name in PERCENTILES:

@@ -1,6 +1,8 @@
 """Figures from traces made by hand, on a real Spark."""
 
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,6 +180,39 @@ def test_windows(analysed: Analysed, tmp_path: Path) -> None:
     jobs = [row for row in table if row["name"] == "jobs"]
     assert [[row[name] for name in shown] for row in jobs] == [[row[name] for name in shown] for row in every]
     assert [row["delivery_p50_ms"] for row in jobs] == [None, 10_000, None, None]
+
+
+def test_between_queues_that_follow_each_other_nothing_is_made_up(analysed: Analysed) -> None:
+    def short_life(name: str, at: float) -> list[Event]:
+        return [
+            sent(name, at, queue=name),
+            received(name, at + 1, at, queue=name),
+            event("delete", at + 2, name, queue=name),
+        ]
+
+    found = analysed([*short_life("early", 0), *short_life("late", 50)], window_s=10)
+    shown = [(row["window_start"].second, row["sent"], row["waiting"], row["send_rate"]) for row in found.windows]
+    assert shown == [(0, 1, 0, 0.1), (10, 0, 0, 0), (20, 0, 0, 0), (30, 0, 0, 0), (40, 0, 0, 0), (50, 1, 0, 0.1)]
+    assert [row["response_p50_ms"] for row in found.windows] == [None] * 6
+    assert [row["window_start"].second for row in found.windows_by_queue["late"]] == [50]
+
+
+def test_an_hour_that_comes_twice_on_the_clock_stays_in_order(
+    analysed: Analysed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        autumn = datetime(2026, 10, 25, tzinfo=UTC)
+        # At one o'clock UTC three o'clock in Berlin becomes two o'clock.
+        moments = [autumn + timedelta(minutes=15 * number) for number in range(9)]
+        found = analysed([sent(f"m{n}", 0) | {"event_time": moment} for n, moment in enumerate(moments)], window_s=900)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert [row["window_start"].timestamp() for row in found.windows] == [moment.timestamp() for moment in moments]
+    assert [row["waiting"] for row in found.windows] == list(range(1, 10))
+    assert len({row["window_start"] for row in found.windows_by_queue["jobs"]}) == 9
 
 
 def test_too_many_windows(analysed: Analysed) -> None:

@@ -2,7 +2,9 @@
 
 from xml.etree import ElementTree
 
-from rockdove.picture.plot import HEIGHT, WIDTH, Line, Point, chart
+import pytest
+
+from rockdove.picture.plot import HEIGHT, WIDTH, Line, Point, chart, heat
 from rockdove.picture.scale import counts, numbers
 from rockdove.picture.style import style
 from rockdove.picture.word import short
@@ -38,6 +40,26 @@ def test_a_point_is_within_the_picture_and_has_its_name() -> None:
     assert 0 < float(circle.get("cx", "")) < WIDTH
     assert 0 < float(circle.get("cy", "")) < HEIGHT
     assert "knee" in texts(drawn)
+
+
+@pytest.mark.parametrize("windows", [1, 2, 7, 500])
+def test_a_cell_stands_over_its_time(windows: int) -> None:
+    times = [60.0 * number for number in range(windows)]
+    drawn = ElementTree.fromstring(heat(["jobs"], times, [[1] * windows], short))
+    stride = -(-windows // 160)
+    cells = [float(cell.get("x", "")) for cell in drawn.iter("rect")]
+    begin = dict(zip([clock_of(time) for time in times[::stride]], cells, strict=True))
+    ticks = [float(line.get("x1", "")) for line in drawn.iter("line")]
+    words = ["".join(node.itertext()) for node in drawn.iter("text")][1:]
+    assert ticks
+    for word, tick in zip(words, ticks, strict=True):
+        if word in begin:
+            assert tick == pytest.approx(begin[word], abs=0.2)
+
+
+def clock_of(seconds: float) -> str:
+    minutes = round(seconds) // 60
+    return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
 def test_the_style_is_for_light_and_dark() -> None:

@@ -125,7 +125,7 @@ _COLUMNS: Final = (
     ("delivery p99", "delivery_p99_ms", milliseconds),
     ("misses", "miss_ratio", percent),
     ("utilisation", "utilisation", percent),
-    ("left", "waiting", short),
+    ("waiting", "waiting", short),
 )
 
 
