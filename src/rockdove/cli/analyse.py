@@ -57,11 +57,15 @@ def _run(traces: list[str], out: str, master: str | None, window_s: float | None
     require()
     from rockdove.spark.analysis import analyse as run
     from rockdove.spark.file import NoTrace
-    from rockdove.spark.result import hand_over, whole_path
+    from rockdove.spark.result import hand_over, require_writable, whole_path
 
+    target = whole_path(out)
+    try:
+        require_writable(target)
+    except OSError as error:
+        raise Failure(f"cannot write to {out}: {error.strerror}") from None
     with session(master, conf) as spark:
         try:
-            target = whole_path(out)
             found = run(spark, traces, target, window_s, note)
         except NoTrace as error:
             raise Failure(str(error), Code.NOT_FOUND) from None

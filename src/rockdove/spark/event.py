@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rockdove.spark.file import parquet
 from rockdove.spark.known import is_known
 from rockdove.spark.row import (
     BROKEN,
@@ -27,8 +28,7 @@ def read(spark: "SparkSession", paths: Sequence[str]) -> "DataFrame":
     """All events in files; a column that a file does not have is null."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    events = spark.read.schema(from_arrow_schema(schema())).parquet(*paths)
-    return events.where(is_known())
+    return parquet(spark, paths, from_arrow_schema(schema())).where(is_known())
 
 
 def by_queue(events: "DataFrame", owners: "DataFrame", parts: int, numbered: bool) -> "DataFrame":

@@ -10,7 +10,7 @@ from rockdove.core.errors import RockdoveError
 from rockdove.spark.known import NO_EVENT, TIMES, is_known
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 # What an event cannot do without, with the types that it has in Parquet.
 _NEEDED: Final = {"event_time": "int64", "side": "binary", "queue": "binary", "op": "binary"}
@@ -79,12 +79,12 @@ def unread(spark: "SparkSession", files: Files, schema: Any) -> list[Problem]:
     """Which files give fewer events than their footers promise: damaged inside, removed meanwhile, or odd rows."""
     from pyspark.sql import functions as f
 
-    rows = spark.read.schema(schema).parquet(*files.paths)
+    rows = parquet(spark, files.paths, schema)
     # A figure of all columns is asked for, so that all are read.
     found = rows.groupBy(f.input_file_name().alias("path")).agg(
         f.count("*").alias("rows"), f.count_if(is_known()).alias("known"), f.bit_xor(f.hash(*rows.columns))
     )
-    counts = {plain(row["path"]): (row["rows"], row["known"]) for row in found.collect()}
+    counts = {plain(unquote(row["path"])): (row["rows"], row["known"]) for row in found.collect()}
     problems = []
     for path, promised in files.events.items():
         read, known = counts.get(plain(path), (0, 0))
@@ -97,14 +97,33 @@ def unread(spark: "SparkSession", files: Files, schema: Any) -> list[Problem]:
 
 def plain(path: str) -> str:
     """A path as people write it: that of a local file without its scheme."""
-    return re.sub("^file:/+", "/", unquote(path))
+    return re.sub("^file:/+", "/", path)
+
+
+def is_url(path: str) -> bool:
+    """Whether it names a file system. What has no slash behind its first colon is a name, such as that of a time."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", path) is not None
+
+
+def parquet(spark: "SparkSession", paths: Sequence[str], schema: Any = None) -> "DataFrame":
+    """The rows of files or folders. What looks like a pattern is a name."""
+    reader = spark.read.option("__globPaths__", "false")
+    return (reader if schema is None else reader.schema(schema)).parquet(*paths)
+
+
+def literal(path: str) -> str:
+    """A path that a stream of Spark's does not take for a pattern."""
+    return re.sub(r"([][{}*?\\])", r"\\\1", path)
 
 
 def _list(spark: "SparkSession", trace: str) -> Iterator[str]:
-    hadoop = _jvm(spark).org.apache.hadoop.fs
-    path = hadoop.Path(trace)
-    system = path.getFileSystem(_configuration(spark))
-    found = system.globStatus(path)
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        system, found = _find(spark, trace)
+    except (Py4JJavaError, PySparkException) as error:
+        raise NoTrace(f"cannot look for {trace}: {_reason(error)}") from None
     if not found:
         raise NoTrace(f"there is no {trace}")
     for status in found:
@@ -113,6 +132,15 @@ def _list(spark: "SparkSession", trace: str) -> Iterator[str]:
             continue
         root = status.getPath().toString().rstrip("/")
         yield from sorted(_visible(_remote(system.listFiles(status.getPath(), True)), root))
+
+
+def _find(spark: "SparkSession", trace: str) -> tuple[Any, Sequence[Any]]:
+    """The file system, and what it has of that name, or else of that pattern."""
+    make = _jvm(spark).org.apache.hadoop.fs.Path
+    # In three parts, a colon in a name does not make a scheme of what stands before it.
+    path = make(trace) if is_url(trace) else make(None, None, trace)
+    system = path.getFileSystem(_configuration(spark))
+    return system, [system.getFileStatus(path)] if system.exists(path) else system.globStatus(path)
 
 
 def _remote(listing: Any) -> Iterator[str]:
@@ -160,7 +188,9 @@ def _has(schema: Any, name: str, kind: str) -> bool:
 
 
 def _reason(error: Any) -> str:
-    text = str(error.java_exception.getMessage() or error.java_exception.getClass().getSimpleName())
+    """What Java says; PySpark has put some of its exceptions into its own words."""
+    java = getattr(error, "java_exception", None)
+    text = str(error) if java is None else str(java.getMessage() or java.getClass().getSimpleName())
     return " ".join(text.split())[:200]
 
 

@@ -1,6 +1,5 @@
 """What an analysis hands over beside its tables: ``summary.json`` and ``report.html``."""
 
-import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,17 +7,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rockdove.spark.analysis import Analysis
+from rockdove.spark.file import is_url
 from rockdove.spark.report import page
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:")
-
 
 def whole_path(path: str) -> str:
     """A path that means the same on all machines: executors have other working folders."""
-    return path if _SCHEME.match(path) else str(Path(path).absolute())
+    return path if is_url(path) else str(Path(path).absolute())
 
 
 def require_writable(path: str) -> None:
@@ -26,7 +24,7 @@ def require_writable(path: str) -> None:
 
     What a file system elsewhere allows shows when it is written to.
     """
-    if not _SCHEME.match(path):
+    if not is_url(path):
         Path(path).mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
@@ -40,7 +38,7 @@ def hand_over(spark: "SparkSession", found: Analysis, out: str) -> None:
 
 def write(spark: "SparkSession", path: str, text: bytes) -> None:
     """A file on this machine, or wherever the path's scheme says; its folder is made."""
-    if not _SCHEME.match(path):
+    if not is_url(path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(text)
         return

@@ -299,6 +299,18 @@ def test_a_client_whose_queue_could_be_that_of_several_accounts_stays_alone(anal
     assert set(found.summary["queues"]) == {"1/jobs", "2/jobs", "unknown/jobs"}
 
 
+def test_a_folder_is_found_by_its_name_before_it_is_a_pattern(spark: "SparkSession", tmp_path: Path) -> None:
+    write(tmp_path / "trace[1]", [sent("a", 0)])
+    write(tmp_path / "trace1", [sent("b", 0), sent("c", 1)])
+    for given_name, number in (("trace[1]", 1), ("trace1", 2), ("trace{1,*1*}", 3)):
+        found = analyse(spark, [str(tmp_path / given_name)], str(tmp_path / "out"))
+        assert (found.summary["overall"]["sent"], found.problems) == (number, [])
+    (tmp_path / "02:30").mkdir()
+    for given_name in (str(tmp_path / "trace*"), "nowhere://host/trace"):
+        with pytest.raises(NoTrace, match="cannot look for"):
+            analyse(spark, [given_name], str(tmp_path / "out"))
+
+
 @pytest.mark.parametrize("made", [False, True], ids=["no folder", "no file"])
 def test_nothing_to_analyse(spark: "SparkSession", tmp_path: Path, made: bool) -> None:
     if made:

@@ -17,21 +17,25 @@ COMMAND = [sys.executable, "-c", "from rockdove.cli import main; main()", "analy
 QUICK = ("SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS")
 
 
-def run(*words: str | Path, leave_out: tuple[str, ...] = (), **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str | Path, leave_out: tuple[str, ...] = (), cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if name not in leave_out}
     return subprocess.run(
-        [*COMMAND, *words], capture_output=True, text=True, check=False, env={**inherited, **environment}
+        [*COMMAND, *words], capture_output=True, text=True, check=False, cwd=cwd, env={**inherited, **environment}
     )
 
 
 def test_json_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
+    # A name that Hadoop would take for a scheme, and Spark for a pattern.
+    name = "trace:[02:30] 100%"
     write(
-        tmp_path / "trace",
+        tmp_path / name,
         [sent("<m>", 0, queue="a<b"), received("<m>", 1, 0, queue="a<b"), event("miss", 2, queue="a<b")],
     )
-    (tmp_path / "trace" / "torn.parquet").write_bytes(b"PAR1")
+    (tmp_path / name / "torn.parquet").write_bytes(b"PAR1")
     flags = ["--master", "local[1]", "--window", "1s", "--json"]
-    done = run(tmp_path / "trace", "--out", tmp_path / "out", *flags, leave_out=QUICK)
+    done = run(name, "--out", "out", *flags, leave_out=QUICK, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
@@ -65,6 +69,13 @@ def test_what_cannot_be_done_is_said_in_one_line(tmp_path: Path, words: tuple[st
     assert (done.returncode, done.stdout) == (code, "")
     assert said in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
+
+
+def test_a_folder_that_cannot_be_is_told_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = run(tmp_path, "--out", tmp_path / "file" / "out")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"rockdove: cannot write to {tmp_path / 'file' / 'out'}: Not a directory\n"
 
 
 def test_without_java(tmp_path: Path) -> None:

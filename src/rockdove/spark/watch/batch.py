@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from rockdove.core.errors import RockdoveError
-from rockdove.spark.file import is_there, look_at, plain
+from rockdove.spark.file import is_there, look_at, parquet, plain
 from rockdove.spark.known import NO_EVENT
 from rockdove.spark.watch.decide import decide, first_receives
 from rockdove.spark.watch.event import KEPT, LATE, admitted, is_late
@@ -117,7 +117,7 @@ class Batches:
         before = self._folder.progress
         kept = admitted(batch, before.closed_us, now.window_us)
         if before.retained is not None:
-            kept = kept.unionByName(self._spark.read.parquet(self._path(before.retained)))
+            kept = kept.unionByName(parquet(self._spark, [self._path(before.retained)]))
         decided = decide(kept, self._remembered(before)).persist()
         try:
             shown = decided
@@ -156,7 +156,7 @@ class Batches:
         if not progress.pieces:
             return None
         paths = [self._path(piece.name) for piece in progress.pieces]
-        return self._spark.read.schema("hash long, by_client boolean, time long").parquet(*paths)
+        return parquet(self._spark, paths, "hash long, by_client boolean, time long")
 
     def _remember(self, decided: "DataFrame", now: Progress) -> Progress:
         """Messages received in windows that close now, until it is time to forget them."""

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from rockdove.spark.file import literal
 from rockdove.spark.known import is_known
 from rockdove.trace.schema import CLIENT, schema
 
@@ -38,7 +39,7 @@ def stream(spark: "SparkSession", trace: str, window_us: int, files: int = FILES
         .option("recursiveFileLookup", "true")
         .option("pathGlobFilter", "*.parquet")
         .option("maxFilesPerTrigger", str(files))
-        .parquet(trace)
+        .parquet(literal(trace))
     )
     return events.select(*_columns(window_us))
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -10,7 +11,8 @@ def files(checkpoint: Path, batch: int) -> list[str]:
     """The files that Spark has given to a batch, whether they could be read or not."""
     last = _offset(checkpoint, batch)
     first = _offset(checkpoint, batch - 1) + 1 if batch else 0
-    return [entry["path"] for number in range(first, last + 1) for entry in _entries(checkpoint, number)]
+    # Spark writes them as parts of URLs.
+    return [unquote(entry["path"]) for number in range(first, last + 1) for entry in _entries(checkpoint, number)]
 
 
 def _offset(checkpoint: Path, batch: int) -> int:
