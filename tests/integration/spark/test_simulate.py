@@ -42,6 +42,8 @@ def test_the_number_of_parts_does_not_matter(spark: "SparkSession") -> None:
 
 def test_figures_do_not_depend_on_what_else_is_asked_for(spark: "SparkSession", tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
+    # A name that could be a pattern.
+    out = tmp_path / "out[1]"
     both = sweep(
         spark,
         [Figure.FIG12, Figure.FIG14],
@@ -49,13 +51,13 @@ def test_figures_do_not_depend_on_what_else_is_asked_for(spark: "SparkSession", 
         2,
         Engine.COMPILED,
         1,
-        str(tmp_path),
+        str(out),
         lambda done, total: told.append((done, total)),
     )
     assert sweep(spark, [Figure.FIG14], SHORT, 2, Engine.COMPILED, 1) == both[1:]
     assert told[-1] == (272, 272)
-    assert pq.read_table(tmp_path / "runs").num_rows == 272
-    rows = pq.read_table(tmp_path / "rows")
+    assert pq.read_table(out / "runs").num_rows == 272
+    rows = pq.read_table(out / "rows")
     assert rows.column_names == ROW
     assert rows.num_rows == sum(len(figure.rows) for figure in both)
     for figure in both:

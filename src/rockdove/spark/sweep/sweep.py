@@ -9,6 +9,7 @@ import numpy as np
 
 from rockdove.capacity.vma.experiment import Figure, Point, Run, points
 from rockdove.capacity.vma.scenario import METRICS
+from rockdove.spark.file import parquet
 from rockdove.spark.sweep.row import ROWS, Drawn, rows
 from rockdove.spark.sweep.task import RUNS, Engine, schema
 from rockdove.spark.sweep.task import runs as work
@@ -56,7 +57,7 @@ def _table(spark: "SparkSession", done: "DataFrame", out: str | None) -> dict[st
     """What the runs gave, as columns; written first, if it is to be kept, so that nothing is done twice."""
     if out is not None:
         done.write.mode("overwrite").parquet(f"{out}/runs")
-        done = spark.read.schema(RUNS).parquet(f"{out}/runs")
+        done = parquet(spark, [f"{out}/runs"], RUNS)
     arrow = done.select("figure", "point", "replication", *METRICS).toArrow()
     return {name: arrow[name].to_numpy() for name in arrow.column_names}
 
