@@ -12,6 +12,7 @@ import sys
 import msgspec
 
 from rockdove.core.clock import SECOND_US, Clock, SystemClock
+from rockdove.trace.extra import parquet
 from rockdove.trace.pipe import Input, News
 from rockdove.trace.writer import Plan, Writer
 
@@ -51,8 +52,10 @@ def main() -> None:
     # Ctrl-C and systemd mean all processes at once: this one ends when its input does.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    step_back()
     plan = msgspec.json.decode(sys.argv[1], type=Plan)
+    # What takes time is loaded before it steps back: a service that soon ends does not wait long for it.
+    parquet()
+    step_back()
     clock = SystemClock()
     writer = Writer(plan, clock)
     writer.clean()
