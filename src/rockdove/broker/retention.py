@@ -66,7 +66,8 @@ class Retention:
     async def _sweep_queue(self, queue: Queue) -> int:
         number = 0
         for physical in queue.physical:
-            if physical.next_visible_us() is None:
+            # Nothing can be claimed also where all that is left stands behind a leased message of its group.
+            if physical.next_visible_us() is None and not physical.in_flight_at_most():
                 continue
             while removed := await ask(partial(physical.expire, self._clock.now_us() - queue.settings.retention_us)):
                 number += len(removed)

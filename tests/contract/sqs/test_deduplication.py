@@ -145,6 +145,21 @@ def test_duplicates_within_one_batch(make: QueueMaker, parts: str) -> None:
     assert fifo.counts() == (3, 0, 0)
 
 
+@pytest.mark.parametrize("parts", ["1", "4"])
+def test_the_first_of_a_batch_is_the_one_that_counts(make: QueueMaker, parts: str) -> None:
+    fifo = make.fifo(RockdovePhysicalQueues=parts)
+    # The third message has the group of the first one, whose place is served first.
+    for key, group in enumerate(("b", "c", "d", "e", "f")):
+        entries = [
+            {"Id": "1", "MessageBody": f"other {key}", "MessageGroupId": "a", "MessageDeduplicationId": f"other-{key}"},
+            {"Id": "2", "MessageBody": f"first {key}", "MessageGroupId": group, "MessageDeduplicationId": f"key-{key}"},
+            {"Id": "3", "MessageBody": f"again {key}", "MessageGroupId": "a", "MessageDeduplicationId": f"key-{key}"},
+        ]
+        sent = fifo.sqs.send_message_batch(QueueUrl=fifo.url, Entries=entries)["Successful"]
+        assert len({entry["MessageId"] for entry in sent}) == 2
+    assert sorted(fifo.bodies()) == sorted([f"{word} {key}" for word in ("other", "first") for key in range(5)])
+
+
 def test_queues_do_not_share_ids(make: QueueMaker) -> None:
     for fifo in (make.fifo(), make.fifo()):
         fifo.send("same", MessageGroupId="g", MessageDeduplicationId="d")

@@ -104,6 +104,16 @@ def test_retention_and_handles_from_before(service: RunningService, web: Web, ma
     assert queue.counts() == (0, 1, 0)
 
 
+def test_what_stands_behind_a_leased_message_expires(service: RunningService, web: Web, make_json: QueueMaker) -> None:
+    queue = make_json.fifo(MessageRetentionPeriod="60")
+    queue.post("g", "leased", "waiting")
+    assert _bodies(web, queue, 0, Max=1) == ["leased"]
+    service.advance(61)
+    service.sweep()
+    assert queue.counts() == (0, 1, 0)
+    assert _bodies(web, queue, 0) == ["leased"]
+
+
 def test_dead_letters_are_not_leased(service: RunningService, web: Web, make_json: QueueMaker) -> None:
     queue, dead = make_json(VisibilityTimeout="1"), make_json()
     queue.redrive_to(dead, after=1)
