@@ -22,7 +22,8 @@ def cli(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_
         source = tmp_path.with_name(f"{tmp_path.name}.stdin")
         source.write_bytes(stdin)
         capfd.readouterr()
-        with source.open() as opened:
+        # What cannot be decoded is passed on, as under systemd or cron, where there is no locale.
+        with source.open(encoding="utf-8", errors="surrogateescape") as opened:
             monkeypatch.setattr(sys, "stdin", opened)
             code = run(arguments)
         out, err = capfd.readouterr()

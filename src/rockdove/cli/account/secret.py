@@ -8,9 +8,9 @@ from rockdove.cli.output import Output, note
 
 
 def read_password() -> str:
-    """All of standard input, without the end of its line."""
+    """All of standard input, without the end of its line. In UTF-8, whatever the locale: as other machines read it."""
     try:
-        return sys.stdin.read().removesuffix("\n").removesuffix("\r")
+        return sys.stdin.buffer.read().decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
         raise Failure("the password on standard input is not UTF-8 text", Code.USAGE) from None
 
