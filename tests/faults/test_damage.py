@@ -19,6 +19,7 @@ from rockdove.store.base import Snapshot
 from rockdove.store.check import Report, check
 from rockdove.store.folder import DATABASE, LOCK, LOG, PAGE_BYTES
 from rockdove.store.sqlite import SqliteStore
+from tests.support.mount import read_only
 from tests.support.server import COMMAND
 from tests.support.store import Bench
 
@@ -251,6 +252,26 @@ def test_a_log_that_a_power_cut_leaves(killed: Path) -> None:
         (killed / LOG).write_bytes(content)
         assert told(check(killed)) == ""
         opened(killed).close()
+
+
+@pytest.mark.parametrize("index", [None, b"", bytes(32_768)], ids=["true", "empty", "zeros"])
+def test_a_log_that_cannot_be_written(killed: Path, index: bytes | None) -> None:
+    """A snapshot that is mounted for reading: its index may be older than its log, and SQLite cannot make it anew."""
+    if index is not None:
+        (killed / INDEX).write_bytes(index)
+    with read_only(killed):
+        report = check(killed)
+    assert told(report) == ""
+    assert report.readable == 2 * MESSAGES
+    bad_page(killed)
+    with read_only(killed):
+        assert f"{LOG}: is damaged" in told(check(killed))
+
+
+def test_a_log_that_can_neither_be_written_nor_read(killed: Path) -> None:
+    (killed / INDEX).unlink()
+    with read_only(killed), pytest.raises(DataFolderError, match="copy it, and check the copy"):
+        check(killed)
 
 
 def opened(folder: Path) -> Any:

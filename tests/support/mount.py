@@ -1,4 +1,4 @@
-"""A small file system of its own, to be filled up."""
+"""A small file system of its own, to be filled up, and a folder that nobody can write to."""
 
 import errno
 import os
@@ -24,6 +24,28 @@ def small_disk(path: Path, size_bytes: int) -> Iterator[Path]:
         yield path
     finally:
         subprocess.run(["umount", "--lazy", str(path)], check=True)
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Also for root."""
+    mount = ["mount", "--bind", "-o", "ro", str(folder), str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode == 0:
+        try:
+            yield
+        finally:
+            subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        return
+    if os.access(folder, os.W_OK) and not os.getuid():
+        pytest.skip("NOT TESTED: for root only a mount can be read-only, and there is no leave to make one")
+    modes = {path: path.stat().st_mode for path in (*folder.iterdir(), folder)}
+    for path, mode in modes.items():
+        path.chmod(mode & ~0o222)
+    try:
+        yield
+    finally:
+        for path in reversed(modes):
+            path.chmod(modes[path])
 
 
 def fill(path: Path) -> Path:

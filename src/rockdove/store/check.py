@@ -20,7 +20,7 @@ from rockdove.store.folder import APPLICATION_ID, DATABASE, FORMAT, LOCK, LOG, O
 from rockdove.store.grouped import WAITING_US
 from rockdove.store.keyfile import KEY_FILE, KeyFile
 from rockdove.store.lease_check import check_leases
-from rockdove.store.log import index_kept, log_damage
+from rockdove.store.log import can_read, index_kept, log_damage
 from rockdove.store.scan import Progress, Scan
 
 # Problems of one kind that are told one by one.
@@ -66,6 +66,10 @@ def check(folder: Path, progress: Progress = lambda number: None) -> Report:
     database = folder / DATABASE
     if not database.is_file():
         raise NothingThere(f"there is no {DATABASE} in {folder}; name the folder that a service used with --data")
+    if _has_log(folder) and not can_read(folder):
+        raise DataFolderError(
+            f"{folder} cannot be written, so that its log cannot be read; copy it, and check the copy"
+        )
     report = Report(bytes=database.stat().st_size)
     with _held(folder), index_kept(folder):
         _check_files(folder, report)

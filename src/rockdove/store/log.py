@@ -4,15 +4,19 @@ After a kill the log has what was written last. SQLite reads it up to the first 
 a power cut may have left it, and says nothing of what follows.
 """
 
+import os
+import shutil
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 import apsw
 from msgspec import Struct
 
+from rockdove.core.errors import DataFolderError
 from rockdove.store.folder import DATABASE, LOG
 
 # What SQLite shares between processes: among other things, how far the log goes. It is never synced.
@@ -32,6 +36,7 @@ _STATE = struct.Struct("=IIIBBHIIII8sII")
 _VERSION = 3_007_000
 _MASK = 0xFFFFFFFF
 _PIECE_BYTES = 1024 * 1024
+_MOST_PAGE_BYTES = 65_536
 
 
 class _Log(Struct, frozen=True):
@@ -87,6 +92,9 @@ def _written(folder: Path, log: _Log) -> int:
 
 def _readable(folder: Path) -> int | None:
     """How many frames SQLite reads; None if it cannot even open the database."""
+    if not _can_index(folder):
+        with _copied(folder) as copy:
+            return _readable(copy)
     try:
         with index_kept(folder):
             db = apsw.Connection(str((folder / DATABASE).absolute()), flags=apsw.SQLITE_OPEN_READONLY)
@@ -97,6 +105,35 @@ def _readable(folder: Path) -> int | None:
                 db.close()
     except apsw.Error:
         return None
+
+
+def can_read(folder: Path) -> bool:
+    """Whether SQLite can read the log: it needs an index, be it one that it cannot write."""
+    return (folder / _INDEX).exists() or os.access(folder, os.W_OK)
+
+
+def _can_index(folder: Path) -> bool:
+    """Whether SQLite can write the index. Else it makes one in memory, and the file tells nothing of what it reads."""
+    index = folder / _INDEX
+    return os.access(index if index.exists() else folder, os.W_OK)
+
+
+@contextmanager
+def _copied(folder: Path) -> Iterator[Path]:
+    """What SQLite needs to read the log, where it can write: the log, and the database's beginning and size."""
+    try:
+        with TemporaryDirectory(prefix="rockdove-") as name:
+            copy = Path(name)
+            shutil.copyfile(folder / LOG, copy / LOG)
+            with (folder / DATABASE).open("rb") as database:
+                (copy / DATABASE).write_bytes(database.read(_MOST_PAGE_BYTES))
+            os.truncate(copy / DATABASE, (folder / DATABASE).stat().st_size)
+            yield copy
+    except OSError as error:
+        raise DataFolderError(
+            f"{folder} cannot be written, and its log cannot be copied to be read: {error.strerror}; set TMPDIR to a "
+            "folder that has room for it"
+        ) from None
 
 
 @contextmanager
