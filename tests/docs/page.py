@@ -24,7 +24,7 @@ RUNNABLE = ("console", "sh", "python")
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _END = re.compile(r"^<!-- (run: end \w+) -->$", re.MULTILINE)
-_WORD = re.compile(r"<!-- ((?:(?!-->).)+) -->\n$", re.DOTALL)
+_WORD = re.compile(r"<!-- ((?:(?!-->).)+) -->\n\Z", re.DOTALL)
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
