@@ -247,7 +247,7 @@ def check_together(attributes: Mapping[str, str]) -> None:
 
 def merge(attributes: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
     """Attributes with changes applied; an empty value takes away what can be taken away."""
-    merged = {**attributes, **changes}
+    merged = {**attributes, **{name: _plain(name, value) for name, value in changes.items()}}
     if merged.get("FifoQueue") == "false":
         del merged["FifoQueue"]
     if "KmsMasterKeyId" in changes and changes["KmsMasterKeyId"] and "SqsManagedSseEnabled" not in changes:
@@ -255,6 +255,11 @@ def merge(attributes: Mapping[str, str], changes: Mapping[str, str]) -> dict[str
     elif changes.get("SqsManagedSseEnabled") == "true" and not changes.get("KmsMasterKeyId"):
         merged.pop("KmsMasterKeyId", None)
     return {name: value for name, value in merged.items() if value != "" or name not in _REMOVABLE}
+
+
+def _plain(name: str, value: str) -> str:
+    """A number as SQS writes it, without zeros or a sign before it."""
+    return str(int(value)) if name != "KmsMasterKeyId" and _INTEGER.fullmatch(value) else value
 
 
 def effective(attributes: Mapping[str, str], fifo: bool) -> dict[str, str]:

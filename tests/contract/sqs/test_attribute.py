@@ -128,6 +128,18 @@ def test_numbers_can_be_set_within_their_range(queue: SqsQueue, name: str, least
     assert queue.attributes(name) == {name: str(default)}
 
 
+def test_a_number_is_returned_as_sqs_writes_it(make: QueueMaker) -> None:
+    queue = make(DelaySeconds="007", RockdoveOrderHint="+3", KmsMasterKeyId="007")
+    queue.set(VisibilityTimeout="0000")
+    got = queue.attributes("DelaySeconds", "VisibilityTimeout", "RockdoveOrderHint", "KmsMasterKeyId")
+    assert got == {
+        "DelaySeconds": "7",
+        "VisibilityTimeout": "0",
+        "RockdoveOrderHint": "3",
+        "KmsMasterKeyId": "007",
+    }
+
+
 def test_setting_some_leaves_the_others(make: QueueMaker) -> None:
     queue = make(VisibilityTimeout="20", ReceiveMessageWaitTimeSeconds="10")
     before = queue.attributes("All")
