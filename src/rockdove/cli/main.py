@@ -70,6 +70,12 @@ def _root(
 
 
 def main() -> None:
+    if sys.stderr is None:
+        # Where there is none, print would take standard output for it.
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        # Before anything is done whose outcome nobody would learn: a message received, a key made.
+        sys.exit(_end("standard output is closed; send it to /dev/null if it is not wanted", Code.FAILED))
     sys.exit(run(sys.argv[1:]))
 
 

@@ -44,6 +44,8 @@ def copy(source: Path, destination: Path, progress: Progress = lambda done, tota
     if not database.is_file():
         raise NothingThere(f"there is no {DATABASE} in {source}; name the folder that the service uses with --data")
     _check_destination(destination)
+    if source.resolve() in destination.resolve().parents:
+        raise NotEmpty(f"{destination} is in the data folder itself; name a new folder elsewhere")
     partial = destination.with_name(f".{destination.name}.partial-{os.getpid()}")
     try:
         partial.mkdir(mode=0o700, parents=True)

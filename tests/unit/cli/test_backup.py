@@ -155,6 +155,15 @@ def test_what_is_there_is_not_touched(cli: Cli, folder: Folder, make: object) ->
     assert not (path / DATABASE).exists()
 
 
+@pytest.mark.parametrize("name", ["data/copy", "data/deep/copy", "other/../data/copy"])
+def test_the_data_folder_is_no_place_for_a_copy(cli: Cli, folder: Folder, name: str) -> None:
+    Path("other").mkdir()
+    outcome = cli("backup", name)
+    assert (outcome.code, outcome.out) == (5, "")
+    assert outcome.err == f"rockdove: {name} is in the data folder itself; name a new folder elsewhere\n"
+    assert not Path(name).exists()
+
+
 def test_no_data_is_3(cli: Cli, tmp_path: Path) -> None:
     outcome = cli("backup", "copy")
     assert outcome.code == 3

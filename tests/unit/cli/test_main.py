@@ -202,3 +202,26 @@ def test_the_installed_program(tmp_path: Path) -> None:
     assert status == 0
     slow = {"rockdove.server.service", "rockdove.client", "asyncio", "uvloop", "rich.console", "pydantic"}
     assert slow & set(modules) == set()
+
+
+def test_nothing_is_done_where_its_outcome_could_not_be_told(shared: Server, client: Client, queue: str) -> None:
+    client.send(queue, "a")
+    done = subprocess.run(
+        ["bash", "-c", '"$@" >&-', "bash", *COMMAND, "receive", queue, "--delete", "--endpoint", shared.endpoint],
+        stderr=subprocess.PIPE,
+        env=isolated(),
+        text=True,
+    )
+    text = "rockdove: standard output is closed; send it to /dev/null if it is not wanted\n"
+    assert (done.returncode, done.stderr) == (1, text)
+    assert client.peek(queue)[0].body == "a"
+
+
+def test_errors_never_go_to_standard_output(shared: Server) -> None:
+    done = subprocess.run(
+        ["bash", "-c", '"$@" 2>&-', "bash", *COMMAND, "queue", "show", "none", "--endpoint", shared.endpoint],
+        stdout=subprocess.PIPE,
+        env=isolated(),
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (3, "")
