@@ -89,6 +89,9 @@ class Certificate:
 
 def _read(path: Path, what: str) -> bytes:
     try:
+        # A pipe would keep everybody waiting until somebody writes into it.
+        if path.exists() and not path.is_file():
+            raise TlsError(f"cannot read the TLS {what} {path}: it is not a regular file")
         return path.read_bytes()
     except FileNotFoundError:
         raise TlsError(f"the TLS {what} {path} does not exist") from None

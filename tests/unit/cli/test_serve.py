@@ -185,6 +185,9 @@ def damaged(authority: Authority, damage: str) -> None:
         case "a folder":
             authority.key.unlink()
             authority.key.mkdir()
+        case "a pipe":
+            authority.key.unlink()
+            os.mkfifo(authority.key)
         case "another key":
             old = authority.key.read_bytes()
             authority.issue()
@@ -209,7 +212,8 @@ def damaged(authority: Authority, damage: str) -> None:
     [
         ("no certificate", r"the TLS certificate \S+cert.pem does not exist"),
         ("no key", r"the TLS key \S+key.pem does not exist"),
-        ("a folder", r"cannot read the TLS key \S+key.pem: Is a directory"),
+        ("a folder", r"cannot read the TLS key \S+key.pem: it is not a regular file"),
+        ("a pipe", r"cannot read the TLS key \S+key.pem: it is not a regular file"),
         ("another key", r"the TLS key \S+key.pem is not the key of the certificate \S+cert.pem"),
         ("expired", r"the TLS certificate \S+cert.pem expired on \d{4}-\d\d-\d\d \d\d:\d\d UTC; get a new one"),
         ("not yet", r"the TLS certificate \S+cert.pem is not valid before .*; is the clock right\?"),
