@@ -1,5 +1,6 @@
 """The data folder: one process at a time, a format of its own, and no space kept that nobody uses."""
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -7,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import pytest
 
+from rockdove.core.errors import DataFolderError
+from rockdove.store.backup import copy
+from rockdove.store.check import check
 from rockdove.store.folder import DATABASE, FORMAT
 from tests.support.server import COMMAND, ServerFactory
 
@@ -107,6 +112,20 @@ def test_another_programs_database_is_refused_and_untouched(tmp_path: Path) -> N
     db.execute("CREATE TABLE theirs (x)")
     db.close()
     assert "other tables" in refused(tmp_path)
+
+
+def test_a_name_that_sqlite_cannot_be_told(tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"data\xff")
+    assert "is not UTF-8" in refused(odd)
+    assert not odd.exists()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / DATABASE).touch()
+    with pytest.raises(DataFolderError, match="is not UTF-8"):
+        copy(tmp_path / "data", odd)
+    (tmp_path / "data").rename(odd)
+    for look in (check, lambda folder: copy(folder, tmp_path / "new")):
+        with pytest.raises(DataFolderError, match="is not UTF-8"):
+            look(odd)
 
 
 def test_what_was_acknowledged_survives_a_kill(server: ServerFactory, new_name: Callable[..., str]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import apsw
 
 from rockdove.core.errors import DataFolderError
-from rockdove.store.folder import APPLICATION_ID, DATABASE, FORMAT
+from rockdove.store.folder import APPLICATION_ID, DATABASE, FORMAT, check_name
 from rockdove.store.keyfile import KEY_FILE
 
 # Pages copied, and brought to disk, at a time.
@@ -43,6 +43,7 @@ def copy(source: Path, destination: Path, progress: Progress = lambda done, tota
     database = source / DATABASE
     if not database.is_file():
         raise NothingThere(f"there is no {DATABASE} in {source}; name the folder that the service uses with --data")
+    check_name(source)
     _check_destination(destination)
     if source.resolve() in destination.resolve().parents:
         raise NotEmpty(f"{destination} is in the data folder itself; name a new folder elsewhere")
@@ -66,6 +67,7 @@ def copy(source: Path, destination: Path, progress: Progress = lambda done, tota
 
 
 def _check_destination(destination: Path) -> None:
+    check_name(destination)
     if not destination.name:
         raise NotEmpty(f"{destination} cannot be the copy; name a new folder in it")
     if os.path.ismount(destination):

@@ -16,7 +16,7 @@ from rockdove.core.cipher import Cipher, Unsealable
 from rockdove.core.errors import DataFolderError
 from rockdove.core.queue import MoveTask, QueueRecord
 from rockdove.store.backup import NothingThere
-from rockdove.store.folder import APPLICATION_ID, DATABASE, FORMAT, LOCK, LOG, OPEN, FolderInUse
+from rockdove.store.folder import APPLICATION_ID, DATABASE, FORMAT, LOCK, LOG, OPEN, FolderInUse, check_name
 from rockdove.store.grouped import WAITING_US
 from rockdove.store.keyfile import KEY_FILE, KeyFile
 from rockdove.store.lease_check import check_leases
@@ -66,6 +66,7 @@ def check(folder: Path, progress: Progress = lambda number: None) -> Report:
     database = folder / DATABASE
     if not database.is_file():
         raise NothingThere(f"there is no {DATABASE} in {folder}; name the folder that a service used with --data")
+    check_name(folder)
     if _has_log(folder) and not can_read(folder):
         raise DataFolderError(
             f"{folder} cannot be written, so that its log cannot be read; copy it, and check the copy"

@@ -92,6 +92,7 @@ class Folder:
         return self.path / LOG
 
     def take(self) -> None:
+        check_name(self.path)
         new = [path for path in (self.path.absolute(), *self.path.absolute().parents) if not path.exists()]
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -239,6 +240,14 @@ class Folder:
             for step in range(version + 1, FORMAT + 1):
                 db.execute(_STEPS[step])
             db.pragma("user_version", FORMAT)
+
+
+def check_name(path: Path) -> None:
+    """Refuse a folder that SQLite could not be told of."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise DataFolderError(f"the name of the folder {path.absolute()} is not UTF-8; give it another") from None
 
 
 def damaged(path: Path, what: str, file: str = DATABASE) -> DataFolderError:
