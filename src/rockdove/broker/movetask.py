@@ -184,9 +184,9 @@ class MoveTasks:
         # If the store fails, the task goes on after the next start.
         with contextlib.suppress(ServiceUnavailable):
             await self._put(task)
-            await self._forget_old()
+            await self.forget_old()
 
-    async def _forget_old(self) -> None:
+    async def forget_old(self) -> None:
         """Keep as many finished tasks of each source as are ever listed, and none of queues that are gone."""
         listed: Counter[tuple[str, str] | None] = Counter()
         for task in sorted(self._tasks.values(), key=lambda task: -task.started_us):

@@ -1,6 +1,7 @@
 """The operations on queues and move tasks: from a request to the broker, and from its outcome to the result."""
 
 import base64
+import contextlib
 from collections.abc import Awaitable, Sequence
 
 from rockdove.broker.admin import Admin
@@ -8,7 +9,7 @@ from rockdove.broker.directory import Directory
 from rockdove.broker.movetask import RUNNING, MoveTasks, handle
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
-from rockdove.core.errors import Fault, InvalidParameterValue
+from rockdove.core.errors import Fault, InvalidParameterValue, ServiceUnavailable
 from rockdove.core.queue import MoveTask
 from rockdove.server.call import Call
 from rockdove.server.tracer import Tracer
@@ -32,6 +33,9 @@ class Queues:
     async def delete_queue(self, call: Call, request: shape.DeleteQueue) -> None:
         queue = self._queue(request.queue_url, call.account)
         await self._emptied(call, queue, self._admin.delete(queue))
+        # If the store fails now, the queue is gone all the same.
+        with contextlib.suppress(ServiceUnavailable):
+            await self._tasks.forget_old()
 
     async def purge_queue(self, call: Call, request: shape.PurgeQueue) -> None:
         queue = self._queue(request.queue_url, call.account)

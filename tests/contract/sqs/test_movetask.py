@@ -274,6 +274,16 @@ def test_a_queue_has_its_own_tasks(service: RunningService, yard: Graveyard, mak
     assert yard.source.sqs.list_message_move_tasks(SourceArn=yard.source.arn).get("Results", []) == []
 
 
+def test_a_new_queue_of_the_same_name_has_no_tasks(service: RunningService, yard: Graveyard) -> None:
+    yard.start()
+    yard.finished()
+    name = yard.dead.url.rpartition("/")[2]
+    yard.sqs.delete_queue(QueueUrl=yard.dead.url)
+    service.advance(61)
+    yard.sqs.create_queue(QueueName=name)
+    assert yard.tasks(MaxResults=10) == []
+
+
 @pytest.mark.parametrize("first_chunk_has_landed", [True, False])
 def test_a_task_fails_when_its_destination_goes(slow_yard: Graveyard, first_chunk_has_landed: bool) -> None:
     """The reason as recorded from SQS."""
