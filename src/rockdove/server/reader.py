@@ -86,7 +86,9 @@ class Reader(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._connections.discard(self)
-        self._guard.free(self)
+        self._forget()
+        # It holds this object, which so would stay, with all that it has, until somebody looks for garbage.
+        del self._parser
         self._leave()
         self._transport = None
         self._ahead.clear()

@@ -1,9 +1,11 @@
 """Requests that are too large, or never end, or are sent ahead without end."""
 
 import asyncio
+import gc
 import hashlib
 import json
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -224,6 +226,31 @@ def test_the_memory_for_unfinished_requests_is_bounded(start: Start, dial: Dial,
             reply = wire.read()
             assert (reply.status, "no memory" in reply.text) == (503, True)
     assert eventually(lambda: held_bytes(service) == 0)
+
+
+UNFINISHED = {
+    "body": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n" + b"x" * 600_000,
+    "chunks": b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    + b"1000\r\n%b\r\n" % bytes(4096) * 100,
+    "headers": b"GET / HTTP/1.1\r\n" + b"".join(b"x%d: y\r\n" % number for number in range(3_000)),
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("sent", UNFINISHED.values(), ids=UNFINISHED)
+def test_who_leaves_leaves_nothing_behind(start: Start, dial: Dial, sent: bytes) -> None:
+    """At once, not when somebody looks for garbage: by then thousands could have left as much."""
+    service = start()
+    wire = dial(service)
+    wire.send(sent)
+    assert eventually(lambda: held_bytes(service) >= len(sent) and len(service.service.connections) == 1)
+    (connection,) = map(weakref.ref, service.service.connections)
+    gc.disable()
+    try:
+        wire.close()
+        assert eventually(lambda: connection() is None)
+    finally:
+        gc.enable()
 
 
 AHEAD = {
