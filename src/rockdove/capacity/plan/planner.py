@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 
 from msgspec import Struct
 
@@ -108,24 +108,40 @@ def _figure(load: Load, figure: Figure) -> Callable[[int, int], float]:
 def _cheapest(
     load: Load, figure: Callable[[int, int], float], target_s: float, cost_sender: float, cost_broker: float
 ) -> tuple[int, int]:
-    """Along the border of what is fast enough: with a sender more, as many broker threads or fewer do."""
-    (least1, least2), (ample1, ample2) = load.fewest(), load.ample()
+    """Along the border of what is fast enough: the fewest broker threads for each number of senders.
+
+    More broker threads are never slower. More senders can be: they pass on bursts, or let go what fewer of them had
+    made regular, unless what they get and what they do are both exponential.
+    """
+    (n1, least2), (ample1, ample2) = load.fewest(), load.ample()
 
     def enough(n1: int, n2: int) -> bool:
         return figure(n1, n2) <= target_s
 
-    n1 = _first(least1, ample1, lambda n: enough(n, ample2))
-    n2 = _first(least2, ample2, lambda n: enough(n1, n))
-    fewest2 = _first(least2, n2, lambda n: enough(ample1, n))
+    if load.arrival_scv == load.sender_scv == 1:
+        n1 = _first(n1, ample1, lambda n: enough(n, ample2))
+        least2 = _first(least2, ample2, lambda n: enough(ample1, n))
+    n2 = ample2
     best: tuple[float, float, int, int] | None = None
-    while True:
-        while n2 > fewest2 and enough(n1, n2 - 1):
-            n2 -= 1
-        found = (cost_sender * n1 + cost_broker * n2, figure(n1, n2), n1, n2)
-        best = found if best is None else min(best, found)
+    while n1 <= ample1 and (best is None or cost_sender * n1 + cost_broker * least2 <= best[0]):
+        if enough(n1, ample2):
+            n2 = _near(least2, ample2, n2, partial(enough, n1))
+            found = (cost_sender * n1 + cost_broker * n2, figure(n1, n2), n1, n2)
+            best = found if best is None else min(best, found)
         n1 += 1
-        if n1 > ample1 or cost_sender * n1 + cost_broker * fewest2 > best[0]:
-            return best[2], best[3]
+    return (ample1, ample2) if best is None else (best[2], best[3])
+
+
+def _near(low: int, high: int, guess: int, holds: Callable[[int], bool]) -> int:
+    """As `_first`, and quick where the guess is nearly right."""
+    step = 1
+    if holds(guess):
+        while guess - step >= low and holds(guess - step):
+            guess, step = guess - step, 2 * step
+        return _first(max(guess - step + 1, low), guess, holds)
+    while guess + step <= high and not holds(guess + step):
+        guess, step = guess + step, 2 * step
+    return _first(guess + 1, min(guess + step, high), holds)
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:

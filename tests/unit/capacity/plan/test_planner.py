@@ -45,6 +45,31 @@ def test_nothing_cheaper_is_fast_enough(arrival: float, q: float, over: float, c
             assert load.network(n1, n2).delivery_s > target.seconds
 
 
+_REGULAR = Load(arrival=10, sender_rate=10, broker_rate=5, q=0.5, sender_scv=0)
+_BURSTS = Load(arrival=30.3, sender_rate=20, broker_rate=50, arrival_scv=4, sender_scv=0, broker_scv=0)
+_ODD = Load(arrival=3, sender_rate=50, broker_rate=10, q=0.99, arrival_scv=20, sender_scv=0.1, broker_scv=5)
+
+
+# The best number of senders is in the middle: with fewer, messages wait for them; more let bursts through.
+@pytest.mark.parametrize(
+    ("load", "seconds", "costs", "threads"),
+    [
+        (_REGULAR, 0.7209, (1, 1e6), (3, 5)),
+        (_BURSTS, 0.07445, (1, 100), (6, 2)),
+        (_ODD, 2.208, (1, 3), (2, 1)),
+    ],
+)
+def test_more_senders_may_be_slower(
+    load: Load, seconds: float, costs: tuple[float, float], threads: tuple[int, int]
+) -> None:
+    found = plan(load, Target(Figure.MEAN, seconds), *costs)
+    (first, second), (most, many) = load.fewest(), load.ample()
+    grid = [(n1, n2) for n1 in range(first, most + 1) for n2 in range(second, many + 1)]
+    enough = [each for each in grid if load.network(*each).delivery_s <= seconds]
+    assert min(costs[0] * n1 + costs[1] * n2 for n1, n2 in enough) == found.cost
+    assert (found.n1, found.n2) == threads
+
+
 def test_dear_senders_are_replaced_by_cheap_brokers() -> None:
     target = Target(Figure.MEAN, 0.30)
     dear, cheap = plan(PAPER, target, 10, 1), plan(PAPER, target, 1, 10)
