@@ -29,6 +29,8 @@ class Hooks:
     levels: dict[str, Level] = field(default_factory=dict)
     # How to look at what each level is of.
     looks: dict[str, Callable[[], float]] = field(default_factory=dict)
+    # Which levels change as time goes on, without a firing: those of tokens whose time comes.
+    ripening: list[str] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
     # The names of breakpoints that were reached.
     reached: list[str] = field(default_factory=list)
@@ -96,6 +98,8 @@ class _Builder:
         node = expression(monitor.value, where)
         scope = place.net.scope
         self._require(node, {"size", "tokens", *scope, *vars(builtins)}, where)
+        if place.colour.is_timed and "tokens" in names(node):
+            self._found.ripening.append(monitor.name)
         text = source(_Names(place).visit(node))
         state = self._states[place.index]
         own = {**scope, f"_p{place.index}": state.ready, f"_s{place.index}": state}

@@ -64,6 +64,8 @@ def replicate(
         run = Simulator(flat, seed=each, monitors=monitors, check=number == 0)
         if warm_up:
             run.run(warm_up)
+            if run.is_at_breakpoint:
+                raise InvalidScenario(f"must be before the breakpoint at {run.now:g}, not {warm_up:g}", "warm_up")
             run.restart_monitors()
         run.run(until)
         for monitor in monitors:

@@ -138,7 +138,7 @@ class Simulator:
             for value, time in initial(place, chance):
                 self._put(state, value, time)
         self._wake(range(len(self._analyses)))
-        self._look()
+        self._look(self._hooks.levels)
 
     def _put(self, state: PlaceState, value: object, time: float) -> None:
         if time > self.now:
@@ -147,10 +147,10 @@ class Simulator:
         else:
             state.ready.append(value)
 
-    def _look(self) -> None:
-        for name, level in self._hooks.levels.items():
+    def _look(self, levels: Iterable[str]) -> None:
+        for name in levels:
             try:
-                level.note(self.now, self._hooks.looks[name]())
+                self._hooks.levels[name].note(self.now, self._hooks.looks[name]())
             except Exception as error:
                 where = at(self.flat.name, "monitor", name)
                 raise InvalidExpression(where, f"{type(error).__name__}: {error}") from error
@@ -233,6 +233,8 @@ class Simulator:
                     pool_of[index].append(index)
         if self._by_time:
             self._wake(self._by_time)
+        if self._hooks.ripening:
+            self._look(self._hooks.ripening)
         return True
 
     def _failure(self, error: Exception) -> NetError:
@@ -332,7 +334,7 @@ class Simulator:
             for token in marking.get(place.name, ()):
                 self._put(state, token.value, token.time)
         self._wake(range(len(self._analyses)))
-        self._look()
+        self._look(self._hooks.levels)
 
     def describe(self, binding: Binding) -> str:
         """A transition and its variables, in the words of their colour sets."""
@@ -349,6 +351,11 @@ class Simulator:
         found: list[Sample | Tally | Level] = [*self._hooks.samples.values(), *self._hooks.tallies.values()]
         for each in (*found, *self._hooks.levels.values()):
             each.restart(self.now)
+
+    @property
+    def is_at_breakpoint(self) -> bool:
+        """Whether a breakpoint ended the last run, or one would that goes up to now."""
+        return bool(self._hooks.reached) or self.now in self._hooks.ends
 
     def sample(self, name: str) -> Sample:
         """What a `Collector` has collected."""

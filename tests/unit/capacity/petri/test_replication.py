@@ -63,6 +63,19 @@ def test_runs_that_say_nothing() -> None:
         replicate(renewal(), MONITORS, until=100, warm_up=100)
 
 
+@pytest.mark.parametrize(
+    ("end", "when"),
+    [
+        (Breakpoint("b", at=40), "40"),
+        (Breakpoint("b", at=50), "50"),
+        (Breakpoint("b", "Start", when="now == 0"), "0"),
+    ],
+)
+def test_a_breakpoint_in_the_warm_up_is_refused(end: Breakpoint, when: str) -> None:
+    with pytest.raises(InvalidScenario, match=f"warm_up must be before the breakpoint at {when}, not 50"):
+        replicate(renewal(), [Count("starts", "Start"), end], until=100, warm_up=50)
+
+
 def test_colours_are_looked_at_in_the_first_run() -> None:
     net = renewal()
     net.transition("Break", {"Works": "unit"}, {"Idle": "str(now)"})

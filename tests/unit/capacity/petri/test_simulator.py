@@ -379,6 +379,18 @@ def test_monitors_observe() -> None:
     assert run.mean("done") == pytest.approx((7.5 + 6.5 + 5.5 + 4.5) / 10)
 
 
+def test_tokens_count_from_their_time_on() -> None:
+    net = Net("Ripe")
+    net.place("Fruit", timed(INT), "1 @+ 5")
+    net.place("Picker", timed(UNIT), "unit @+ 8")
+    net.transition("Pick", {"Fruit": "n", "Picker": "unit"})
+    run = Simulator(net, monitors=[Average("ripe", "Fruit", "len(tokens)"), Average("all", "Fruit")])
+    run.run(until=10)
+    # Nothing fires at 5.
+    assert run.mean("ripe") == pytest.approx(0.3)
+    assert run.mean("all") == pytest.approx(0.8)
+
+
 def test_warming_up_is_forgotten() -> None:
     run = Simulator(
         clockwork(), monitors=[Collector("n", "Leave", "n"), Count("ticks", "Tick"), Average("inside", "In")]
