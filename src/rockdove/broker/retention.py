@@ -72,6 +72,9 @@ class Retention:
             while removed := await ask(partial(physical.expire, self._clock.now_us() - queue.settings.retention_us)):
                 number += len(removed)
                 queue.expired += len(removed)
+                if queue.fifo:
+                    # What was in flight has held up its group.
+                    queue.wake(len(removed))
                 if self.watch is not None:
                     self.watch.expired(queue, physical, removed)
         return number

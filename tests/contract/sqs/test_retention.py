@@ -3,6 +3,7 @@
 import pytest
 
 from tests.contract.sqs.conftest import QueueMaker
+from tests.support.longpoll import LongPoll
 from tests.support.refusal import refused
 from tests.support.service import RunningService
 from tests.support.sqs_queue import SqsQueue
@@ -156,3 +157,15 @@ def test_many_expire_in_one_sweep(service: RunningService, make_json: QueueMaker
     # The service sweeps by itself, too, and may have been quicker: what counts is that one sweep leaves nothing.
     service.sweep()
     assert queue.counts() == (0, 0, 0)
+
+
+def test_who_waits_gets_what_stood_behind_an_expired_message(service: RunningService, make: QueueMaker) -> None:
+    queue = make.fifo(MessageRetentionPeriod="60")
+    queue.post("g", "old")
+    queue.receive_one(VisibilityTimeout=43_200)
+    service.advance(50)
+    queue.post("g", "young")
+    waiter = LongPoll(service.port, queue.url)
+    service.advance(11)
+    service.sweep()
+    assert waiter.bodies() == ["young"]
