@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,9 @@ from rockdove.capacity.petri.expression import NOW, expression, statements
 
 # Priorities as CPN Tools has them: the smaller goes first.
 HIGH, NORMAL, LOW = 100, 1_000, 10_000
+
+# What XML has no way to write.
+_UNWRITABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 Inscription = str | Sequence[str]
 # Tokens, or an inscription such as "times(4, thread)".
@@ -169,6 +173,8 @@ class Net:
 
     def _refuse_taken(self, kind: str, name: str) -> None:
         taken = self.places if kind == "place" else {**self.transitions, **self.substitutions}
+        if not name or _UNWRITABLE.search(name):
+            raise NetError(at(self.name, kind, repr(name)), "a name that cannot be drawn or exported")
         if name in taken:
             raise DuplicateName(at(self.name, kind, name), "there is one of this name already")
 

@@ -96,6 +96,9 @@ class _Exporter:
                 if text:
                     SubElement(tool, name).text = text
         for arc in self._merged(transition):
+            # Weights are positive in a place/transition net.
+            if self._is_plain and not _weight(arc.text):
+                continue
             self._arc(page, arc, places[arc.place], own)
 
     def _merged(self, transition: Transition) -> list[Arc]:

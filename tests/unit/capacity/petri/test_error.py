@@ -383,3 +383,12 @@ def test_elements_are_no_variables() -> None:
     run = Simulator(made)
     run.run()
     assert [token.value for token in run.tokens("Sign")] == ["green"]
+
+
+@pytest.mark.parametrize("name", ["", "a\x01", "\ud800"])
+def test_a_name_that_cannot_be_drawn(name: str) -> None:
+    made = Net("Bank")
+    with pytest.raises(NetError, match=r"net Bank, place '.*': a name that cannot be drawn or exported"):
+        made.place(name, INT)
+    with pytest.raises(NetError, match=r"net Bank, transition '.*': a name that cannot be drawn or exported"):
+        made.transition(name)

@@ -70,3 +70,10 @@ def test_the_paper_s_hierarchy_is_whole(option: Option) -> None:
         here = {node.get("id") for node in page}
         for arc in page.findall("p:arc", NS):
             assert {arc.get("source"), arc.get("target")} <= here
+
+
+def test_an_arc_of_no_tokens_is_left_out() -> None:
+    net = Net("Sink")
+    net.place("P", UNIT, "times(3, unit)")
+    net.transition("T", {"P": "times(2, unit)"}, {"P": "times(0, unit)"})
+    assert texts(parsed(net), ".//p:inscription") == ["2"]
