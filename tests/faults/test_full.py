@@ -180,10 +180,12 @@ def test_a_backup_of_and_to_a_full_disk(service: Server, tmp_path: Path) -> None
     sent = send(sqs, url, 1_000)
     fill(service.data)
     command = [*COMMAND, "backup", "--data", str(service.data)]
-    to_full = subprocess.run([*command, str(service.data / "copy")], capture_output=True, text=True, check=False)
-    assert to_full.returncode == 1
-    assert "room" in to_full.stderr or "space" in to_full.stderr
-    assert not [file.name for file in service.data.iterdir() if "copy" in file.name]
+    with small_disk(tmp_path / "other", SIZE_BYTES) as other:
+        filler = fill(other)
+        to_full = subprocess.run([*command, str(other / "copy")], capture_output=True, text=True, check=False)
+        assert to_full.returncode == 1
+        assert "room" in to_full.stderr or "space" in to_full.stderr
+        assert list(other.iterdir()) == [filler]
     subprocess.run([*command, str(tmp_path / "copy")], capture_output=True, check=True)
     copied = Server(tmp_path / "second", "--data", str(tmp_path / "copy"))
     try:
