@@ -107,30 +107,28 @@ def test_a_drain_takes_no_more_than_it_may(where: Place, narrow: Table, client: 
     assert counts(client, queue) == (8, 32)
 
 
-def test_a_drain_of_a_fifo_queue_cuts_no_group(
-    steady: RunningService, narrow: Table, client: Client, new_name: Callable[..., str]
-) -> None:
+@pytest.fixture
+def ordered(steady: RunningService, client: Client, new_name: Callable[..., str]) -> Place:
+    """A FIFO queue."""
     queue = f"{new_name()}.fifo"
     client.create_queue(queue, attributes={"FifoQueue": "true", "ContentBasedDeduplication": "true"})
-    where = place.find(Options({"queue": queue, "endpoint": steady.endpoint}))
+    return place.find(Options({"queue": queue, "endpoint": steady.endpoint}))
+
+
+def test_a_drain_of_a_fifo_queue_cuts_no_group(narrow: Table, client: Client, ordered: Place) -> None:
     sent = [Outgoing(body=f"{group} {number:02}", group_id=group) for number in range(30) for group in "abc"]
-    client.send_batch(queue, sent)
-    found = [row["body"] for row in rows(Drain(where, narrow, "report", 100, None))]
+    client.send_batch(ordered.queue, sent)
+    found = [row["body"] for row in rows(Drain(ordered, narrow, "report", 100, None))]
     assert sorted(found) == sorted(message.body for message in sent)
     for group in "abc":
         assert [body for body in found if body[0] == group] == [f"{group} {number:02}" for number in range(30)]
-    assert [row["body"] for row in rows(Drain(where, narrow, "report", 100, 3))] == found
+    assert [row["body"] for row in rows(Drain(ordered, narrow, "report", 100, 3))] == found
 
 
-def test_a_drain_of_a_fifo_queue_reads_shards_that_it_had(
-    steady: RunningService, narrow: Table, client: Client, new_name: Callable[..., str]
-) -> None:
-    queue = f"{new_name()}.fifo"
-    client.create_queue(queue, attributes={"FifoQueue": "true", "ContentBasedDeduplication": "true"})
-    where = place.find(Options({"queue": queue, "endpoint": steady.endpoint}))
-    client.send_batch(queue, [Outgoing(body=group, group_id=group) for group in "ab"])
-    assert len(client.lease_batch(queue, "report", 5, 0, limit=1).messages) == 1
-    assert sorted(row["body"] for row in rows(Drain(where, narrow, "report", None, None))) == ["a", "b"]
+def test_a_drain_of_a_fifo_queue_reads_shards_that_it_had(narrow: Table, client: Client, ordered: Place) -> None:
+    client.send_batch(ordered.queue, [Outgoing(body=group, group_id=group) for group in "ab"])
+    assert len(client.lease_batch(ordered.queue, "report", 5, 0, limit=1).messages) == 1
+    assert sorted(row["body"] for row in rows(Drain(ordered, narrow, "report", None, None))) == ["a", "b"]
 
 
 def test_a_drain_takes_nothing_in_place_of_what_was_deleted(
