@@ -16,9 +16,9 @@ import pytest
 from rockdove.core.clock import ManualClock
 from rockdove.core.errors import DataFolderError, StoreError
 from rockdove.store.base import Snapshot
-from rockdove.store.check import Report, check
-from rockdove.store.folder import DATABASE, LOCK, LOG, PAGE_BYTES
-from rockdove.store.sqlite import SqliteStore
+from rockdove.store.sqlite.check import Report, check
+from rockdove.store.sqlite.folder import DATABASE, LOCK, LOG, PAGE_BYTES
+from rockdove.store.sqlite.store import SqliteStore
 from tests.support.mount import read_only
 from tests.support.server import COMMAND
 from tests.support.store import Bench
@@ -278,7 +278,7 @@ def opened(folder: Path) -> Any:
     loop = asyncio.new_event_loop()
     try:
         store = SqliteStore(folder, ManualClock(), random.Random(1), loop)
-        return _Opened(store, store.open(), loop)
+        return _Opened(store, loop.run_until_complete(store.open()), loop)
     except BaseException:
         loop.close()
         raise

@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 from rockdove.core.errors import DataFolderError
-from rockdove.store.backup import copy
-from rockdove.store.check import check
-from rockdove.store.folder import DATABASE, FORMAT
+from rockdove.store.sqlite.backup import copy
+from rockdove.store.sqlite.check import check
+from rockdove.store.sqlite.folder import DATABASE, FORMAT
 from tests.support.server import COMMAND, ServerFactory
 
 BODY = "x" * 1024

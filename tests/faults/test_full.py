@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from rockdove.store.room import RESERVE
+from rockdove.store.sqlite.room import RESERVE
 from tests.support.mount import fill, free_bytes, small_disk
 from tests.support.raw import Web
 from tests.support.server import COMMAND, Server

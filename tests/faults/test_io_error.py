@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 from rockdove.core.errors import StoreError
-from rockdove.store import checkpoint
-from rockdove.store.janitor import PROBE_EVERY_S
-from rockdove.store.sqlite import SqliteStore
+from rockdove.store.sqlite import checkpoint
+from rockdove.store.sqlite.janitor import PROBE_EVERY_S
+from rockdove.store.sqlite.store import SqliteStore
 from tests.faults.test_power import faults
 from tests.support.disk import Disk, Fault, io_error
 from tests.support.ledger import Ledger

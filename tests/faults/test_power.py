@@ -12,10 +12,10 @@ import apsw
 import pytest
 
 from rockdove.core.clock import SECOND_US, ManualClock
-from rockdove.store import checkpoint, janitor
 from rockdove.store.base import Want
-from rockdove.store.folder import DATABASE, Folder
-from rockdove.store.sqlite import SqliteStore
+from rockdove.store.sqlite import checkpoint, janitor
+from rockdove.store.sqlite.folder import DATABASE, Folder
+from rockdove.store.sqlite.store import SqliteStore
 from tests.support.disk import Disk
 from tests.support.ledger import Ledger
 from tests.support.store import Bench, Queue, call
@@ -161,7 +161,7 @@ def drained(folder: Path) -> list[str]:
     loop, clock, found = asyncio.new_event_loop(), ManualClock(), list[str]()
     clock.advance(3600)
     store = SqliteStore(folder, clock, random.Random(1), loop)
-    snapshot = store.open()
+    snapshot = loop.run_until_complete(store.open())
 
     async def drain(physical: Any, fifo: bool) -> None:
         while True:
@@ -211,7 +211,7 @@ def test_every_new_folder_is_on_disk_before_the_store_is_used(
 
     monkeypatch.setattr(os, "fsync", record)
     store = make_store(tmp_path / "a" / "b" / "c")
-    store.open()
+    asyncio.run(store.open())
     store.close()
     assert {str(tmp_path / part) for part in ("", "a", "a/b", "a/b/c")} <= synced
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from rockdove.core.limits import REMEMBERED_BATCHES
 from rockdove.core.publication import Parcel, PublicationName
-from rockdove.store.publishing import Standing
+from rockdove.store.base.publication import Standing
 
 
 @dataclass

@@ -6,20 +6,41 @@ import itertools
 import shutil
 import threading
 from collections.abc import Callable, Coroutine, Sequence
+from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar, cast
 
 from rockdove.core import ids
+from rockdove.core.account import Account
 from rockdove.core.clock import SECOND_US, ManualClock
 from rockdove.core.errors import StoreError
 from rockdove.core.lease import LeaseName
 from rockdove.core.message import Entry, Extra, Message
-from rockdove.core.queue import QueueRecord
-from rockdove.store.base import Appended, Claimed, Counts, Draft, Physical, Sight, Store, Want
-from rockdove.store.leasing import Ended, Leased
-from rockdove.store.memory import MemoryStore
-from rockdove.store.row import stored_bytes
+from rockdove.core.queue import MoveTask, PhysicalRecord, QueueRecord
+from rockdove.store.base import (
+    Appended,
+    Browsing,
+    Change,
+    Claimed,
+    Counts,
+    Draft,
+    Ended,
+    Hint,
+    Leased,
+    Leases,
+    Physical,
+    Publications,
+    Sight,
+    Snapshot,
+    Store,
+    Transfers,
+    Upkeep,
+    Want,
+)
+from rockdove.store.common.size import stored_bytes
+from rockdove.store.memory.store import MemoryStore
+from rockdove.store.sqlite.store import SqliteStore
 
 STORES = ("memory", "sqlite")
 # Those that still have everything after a crash.
@@ -82,8 +103,57 @@ class Bench:
         self._abandoned: list[Store] = []
         self._uids = itertools.count(1)
         self._data = folder / "data"
-        self.store = self._make(self._data)
-        self.snapshot = self.store.open()
+        self.changes: list[Change] = []
+        self.snapshot: Snapshot
+        self._open(self._data)
+
+    # What the store is able to do; a store without it has no such tests.
+
+    @property
+    def browsing(self) -> Browsing:
+        assert self.store.browsing is not None
+        return self.store.browsing
+
+    @property
+    def upkeep(self) -> Upkeep:
+        assert self.store.upkeep is not None
+        return self.store.upkeep
+
+    @property
+    def transfers(self) -> Transfers:
+        assert self.store.transfers is not None
+        return self.store.transfers
+
+    @property
+    def leases(self) -> Leases:
+        assert self.store.leases is not None
+        return self.store.leases
+
+    @property
+    def publications(self) -> Publications:
+        assert self.store.publications is not None
+        return self.store.publications
+
+    @property
+    def version(self) -> int:
+        """Of the last change that was heard of."""
+        return self.changes[-1].version if self.changes else self.snapshot.version
+
+    def reserve(self, number: int = 1) -> list[PhysicalRecord]:
+        return cast(list[PhysicalRecord], self.do(self.store.records.reserve, number))
+
+    def put_queue(self, record: QueueRecord, quota: int = 10_000) -> None:
+        """A copy: tests change their records, and what was put must not change."""
+        self.do(self.store.records.put_queue, deepcopy(record), quota, self.version)
+
+    def put_task(self, task: MoveTask) -> None:
+        self.do(self.store.records.put_task, task, self.version)
+
+    def put_account(self, account: Account) -> None:
+        self.do(self.store.records.put_account, deepcopy(account), self.version)
+
+    def drop_account(self, id: str) -> None:
+        self.do(self.store.records.drop_account, id, self.version)
 
     @property
     def durable(self) -> bool:
@@ -113,10 +183,10 @@ class Bench:
             fifo=fifo,
             created_us=self.now_us,
             modified_us=self.now_us,
-            physical=[self.store.new_physical() for _ in range(physical)],
+            physical=self.reserve(physical),
             **fields,
         )
-        self.do(self.store.put_queue, record)
+        self.put_queue(record)
         return Queue(self, record)
 
     def reopen(self) -> None:
@@ -141,15 +211,19 @@ class Bench:
 
     def _open(self, data: Path) -> None:
         self._data = data
-        if self.durable:
-            self.store = self._make(data)
-        self.snapshot = self.store.open()
+        if self.durable or not hasattr(self, "store"):
+            self.store: Store = self._make(data)
+        self.snapshot = deepcopy(self.run(self.store.open()))
+        self.changes = []
+        self.store.records.subscribe(self.changes.append, self._reset)
+
+    def _reset(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.changes.clear()
 
     def _make(self, data: Path) -> Store:
         if self.kind == "memory":
             return MemoryStore(self.clock, self.rng)
-        from rockdove.store.sqlite import SqliteStore
-
         return SqliteStore(data, self.clock, self.rng, self.loop)
 
 
@@ -226,7 +300,7 @@ class Queue:
         name = LeaseName(self.record.uid, consumer, shard, sequence)
         parts = [self.physical(at) for at in range(len(self.record.physical))]
         want = self.want(limit, room_bytes=room_bytes, **options)
-        return cast(Leased, self.bench.do(self.bench.store.leases.lease, name, parts, want, even_empty))
+        return cast(Leased, self.bench.do(self.bench.leases.lease, name, parts, want, even_empty))
 
     def leased(self, sequence: int, limit: int = 1_000, **options: Any) -> list[str]:
         """The bodies of a lease."""
@@ -236,13 +310,13 @@ class Queue:
         self, sequence: int | None = None, shard: int | None = None, consumer: str = "reader"
     ) -> tuple[int, int, list[int]]:
         """Leases and messages that this ended, and their ids."""
-        ack = self.bench.store.leases.ack
+        ack = self.bench.leases.ack
         ended = cast(Ended, self.bench.do(ack, self.record.uid, consumer, shard, sequence, True))
         return ended.leases, ended.messages, sorted(ended.ids)
 
     def give_back(self, consumer: str = "reader", forget: bool = False) -> tuple[int, int]:
         """All leases of a consumer."""
-        ended = cast(Ended, self.bench.do(self.bench.store.leases.release, self.record.uid, consumer, forget))
+        ended = cast(Ended, self.bench.do(self.bench.leases.release, self.record.uid, consumer, forget))
         return ended.leases, ended.messages
 
     def release(self, *entries: Entry) -> None:
@@ -256,7 +330,7 @@ class Queue:
 
     def oldest(self, at: int = 0) -> float | None:
         """How many seconds ago the oldest message was sent."""
-        sent_us = cast(int | None, self.bench.do(self.physical(at).oldest))
+        sent_us = cast(int | None, self.bench.do(self.bench.browsing.oldest, self.physical(at)))
         return None if sent_us is None else (self.bench.now_us - sent_us) / SECOND_US
 
     def find(self, id: int) -> Entry | None:
@@ -264,33 +338,48 @@ class Queue:
 
     def peek(self, limit: int = 1_000) -> list[Entry]:
         """As a look does it: first where they stand, then what they are."""
-        seen = cast(list[Sight], self.bench.do(self.physical().sight, limit))
-        found = cast(list[Entry], self.bench.do(self.physical().read, [sight.id for sight in seen]))
+        browsing, physical = self.bench.browsing, self.physical()
+        seen = cast(list[Sight], self.bench.do(browsing.sight, physical, limit))
+        found = cast(list[Entry], self.bench.do(browsing.read, physical, [sight.id for sight in seen]))
         assert [(entry.visible_us, entry.id) for entry in found] == [(sight.visible_us, sight.id) for sight in seen]
         assert [stored_bytes(entry.message) for entry in found] == [sight.bytes for sight in seen]
         return found
 
     def scan(self, after: int = 0, limit: int = 1_000, room_bytes: int = 1_000_000) -> list[Entry]:
-        return cast(list[Entry], self.bench.do(self.physical().scan, after, limit, room_bytes))
+        return cast(list[Entry], self.bench.do(self.bench.browsing.scan, self.physical(), after, limit, room_bytes))
 
     def expire(self, retention_s: float) -> int:
         """How many it removed."""
-        return len(cast(list[int], self.bench.do(self.physical().expire, self.bench.now_us - us(retention_s))))
+        expire, sent_after_us = self.bench.upkeep.expire, self.bench.now_us - us(retention_s)
+        return len(cast(list[int], self.bench.do(expire, self.physical(), sent_after_us)))
 
     def set_delay(self, seconds: int) -> None:
         """What SetQueueAttributes does with DelaySeconds of a FIFO queue."""
         self.delay_us = us(seconds)
         self.record.attributes["DelaySeconds"] = str(seconds)
-        self.bench.do(self.bench.store.put_queue, self.record)
+        self.bench.put_queue(self.record)
         for at in range(len(self.record.physical)):
-            self.bench.do(self.physical(at).retime, self.delay_us)
+            self.bench.do(self.bench.upkeep.retime, self.physical(at), self.delay_us)
 
     def purge(self) -> None:
-        self.record.physical = [self.bench.store.new_physical() for _ in self.record.physical]
-        self.bench.do(self.bench.store.put_queue, self.record)
+        self.record.physical = self.bench.reserve(len(self.record.physical))
+        self.bench.put_queue(self.record)
 
     def drop(self) -> None:
-        self.bench.do(self.bench.store.drop_queue, self.record, self.bench.now_us)
+        bench = self.bench
+        bench.do(bench.store.records.drop_queue, deepcopy(self.record), bench.now_us, bench.version)
+
+    def hint(self, at: int = 0) -> Hint:
+        """What the store believes, made true first."""
+        self.bench.do(self.bench.store.refresh, [self.physical(at)])
+        return self.physical(at).hint()
+
+    def may_have_visible(self, now_us: int | None = None) -> bool:
+        return self.hint().may_have_visible(self.bench.now_us if now_us is None else now_us)
+
+    def is_crowded(self, number: int) -> bool:
+        """Whether a claim is refused that allows so many in flight; it claims nothing."""
+        return self.claim(limit=0, max_in_flight=number).crowded
 
     def _of(self, id: int) -> Physical:
         numbers = [record.number for record in self.record.physical]

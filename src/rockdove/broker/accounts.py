@@ -1,13 +1,13 @@
 """The accounts of a service: who there is, whose key is whose, and what an administrator may change."""
 
-import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rockdove.broker.ask import ask
+from rockdove.broker.feed import Feed
 from rockdove.broker.password import Passwords
 from rockdove.core import account as rules
 from rockdove.core.account import Account, Key
@@ -21,8 +21,8 @@ from rockdove.core.errors import (
     NoSuchAccount,
     ServiceUnavailable,
 )
-from rockdove.store.base import Store
-from rockdove.store.keyfile import KeySource
+from rockdove.store.base import AccountDropped, AccountPut, Change, Records, Snapshot
+from rockdove.store.common.keyfile import KeySource
 
 # Queues named at most in a message.
 _TOLD = 5
@@ -41,15 +41,18 @@ class NewKey(Struct, frozen=True):
 
 
 class Accounts:
-    """Changes accounts one at a time. ``exist``, `by_key` and `by_id` are for every request: no I/O, no waiting."""
+    """Changes accounts. ``exist``, `by_key` and `by_id` are for every request: no I/O, no waiting."""
 
-    def __init__(self, store: Store, clock: Clock, key: KeySource, owned: Callable[[str], list[str]]) -> None:
+    def __init__(
+        self, records: Records, feed: Feed, clock: Clock, key: KeySource, owned: Callable[[str], list[str]]
+    ) -> None:
         """``owned`` gives the names of the queues of an account id."""
         # Whether there is any account; once there is, there always will be.
         self.exist = False
         # Called when accounts or their keys have changed.
         self.on_change: Callable[[], None] = lambda: None
-        self._store = store
+        self._records = records
+        self._feed = feed
         self._clock = clock
         self._key = key
         self._owned = owned
@@ -57,19 +60,28 @@ class Accounts:
         # The key that it is for.
         self._read: bytes | None = None
         self._passwords = Passwords()
-        self._lock = asyncio.Lock()
         self._by_id: dict[str, Account] = {}
         self._former: set[str] = set()
         self._secrets: dict[str, str] = {}
         self._by_key: dict[str, tuple[Account, str]] = {}
 
-    def load(self, accounts: Iterable[Account], former: Iterable[str]) -> None:
-        """Take over what the store has. Raises `DataFolderError` if the key file is missing or not the right one."""
-        self._former = set(former)
-        for account in accounts:
-            self._secrets |= {key.access_key: self._open(account, key) for key in account.keys}
-            self._by_id[account.id] = account
+    # Records, see `rockdove.broker.feed.Follower`.
+
+    def load(self, snapshot: Snapshot) -> None:
+        """Raises `DataFolderError` if the key file is missing or not the right one."""
+        self._former = set(snapshot.former_accounts)
+        self._by_id = {account.id: account for account in snapshot.accounts}
         self._index()
+
+    def apply(self, change: Change) -> None:
+        match change:
+            case AccountPut(account=account):
+                self._by_id[account.id] = account
+                self._index()
+            case AccountDropped(id=id):
+                self._by_id.pop(id, None)
+                self._former.add(id)
+                self._index()
 
     # For every request.
 
@@ -104,7 +116,8 @@ class Accounts:
         """
         rules.check_name(name)
         hashed = None if password is None else await self._hash(password)
-        async with self._lock:
+
+        async def attempt(seen: int) -> NewKey:
             if only_first and self.exist:
                 raise AccessDenied("Only an administrator may add accounts.")
             if any(known.name.lower() == name.lower() for known in self._by_id.values()):
@@ -115,13 +128,14 @@ class Accounts:
             account = Account(
                 id=id, name=name, created_us=now, admin=admin or not self.exist, keys=[key], password=hashed
             )
-            await self._put(account, {key.access_key: secret})
+            await self._put(account, seen)
             return NewKey(account, key.access_key, secret)
+
+        return await self._feed.write(attempt)
 
     async def set_password(self, name: str, password: str) -> Account:
         hashed = await self._hash(password)
-        async with self._lock:
-            return await self._put(replace(self.named(name), password=hashed))
+        return await self._feed.write(lambda seen: self._put(replace(self.named(name), password=hashed), seen))
 
     async def check_password(self, name: str, password: str) -> Account | None:
         """The account, if it is enabled and this is its password; else None, after about the same time."""
@@ -140,37 +154,47 @@ class Accounts:
 
     async def rotate(self, name: str) -> NewKey:
         """Make a second key; both work until `finish_rotation`."""
-        async with self._lock:
+
+        async def attempt(seen: int) -> NewKey:
             account = self.named(name)
             if len(account.keys) >= rules.MAX_KEYS:
                 raise AccountConflict(
                     f"{account.name} has two keys already. Finish or cancel that rotation before you begin another."
                 )
             key, secret = self._new_key(account.id, self._clock.now_us())
-            account = await self._put(replace(account, keys=[*account.keys, key]), {key.access_key: secret})
+            account = await self._put(replace(account, keys=[*account.keys, key]), seen)
             return NewKey(account, key.access_key, secret)
+
+        return await self._feed.write(attempt)
 
     async def finish_rotation(self, name: str, cancel: bool = False) -> tuple[Account, Key]:
         """Retire the old of two keys, or, to cancel, the new one; the account as it is now, and the retired key."""
-        async with self._lock:
+
+        async def attempt(seen: int) -> tuple[Account, Key]:
             account = self.named(name)
             if len(account.keys) < rules.MAX_KEYS:
                 raise AccountConflict(f"{account.name} has one key: there is no rotation to finish or to cancel.")
             retired = account.keys[-1 if cancel else 0]
             kept = [key for key in account.keys if key is not retired]
-            return await self._put(replace(account, keys=kept)), retired
+            return await self._put(replace(account, keys=kept), seen), retired
+
+        return await self._feed.write(attempt)
 
     async def set_enabled(self, name: str, enabled: bool) -> Account:
         """Raises `AccountConflict` for the last administrator."""
-        async with self._lock:
+
+        async def attempt(seen: int) -> Account:
             account = self.named(name)
             if not enabled:
                 self._check_not_last(account, "disabled")
-            return await self._put(replace(account, enabled=enabled))
+            return await self._put(replace(account, enabled=enabled), seen)
+
+        return await self._feed.write(attempt)
 
     async def remove(self, name: str) -> Account:
         """Raises `AccountConflict` for the last administrator, and for one that owns queues."""
-        async with self._lock:
+
+        async def attempt(seen: int) -> Account:
             account = self.named(name)
             self._check_not_last(account, "removed")
             queues = self._owned(account.id)
@@ -179,8 +203,10 @@ class Accounts:
                 raise AccountConflict(
                     f"{account.name} still owns queues: {', '.join(queues[:_TOLD])}{more}. Delete them first."
                 )
-            await ask(partial(self._store.drop_account, account.id), at_once=partial(self._forget, account.id))
+            await ask(partial(self._records.drop_account, account.id, seen))
             return account
+
+        return await self._feed.write(attempt)
 
     def _check_not_last(self, account: Account, what: str) -> None:
         others = [one for one in self._by_id.values() if one.admin and one.enabled and one.id != account.id]
@@ -193,21 +219,15 @@ class Accounts:
         rules.check_password(password)
         return await self._passwords.hash(password)
 
-    async def _put(self, account: Account, secrets: dict[str, str] | None = None) -> Account:
-        def take() -> None:
-            self._secrets |= secrets or {}
-            self._by_id[account.id] = account
-            self._index()
-
-        await ask(partial(self._store.put_account, account), at_once=take)
+    async def _put(self, account: Account, seen: int) -> Account:
+        await ask(partial(self._records.put_account, account, seen))
         return account
 
-    def _forget(self, id: str) -> None:
-        del self._by_id[id]
-        self._former.add(id)
-        self._index()
-
     def _index(self) -> None:
+        for account in self._by_id.values():
+            for key in account.keys:
+                if key.access_key not in self._secrets:
+                    self._secrets[key.access_key] = self._open(account, key)
         self._by_key = {
             key.access_key: (account, self._secrets[key.access_key])
             for account in self._by_id.values()

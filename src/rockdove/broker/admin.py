@@ -1,14 +1,16 @@
 """The operations on queues themselves: create, delete, list, purge, attributes, tags, permissions."""
 
-import asyncio
 import re
-from collections.abc import Mapping
+import secrets
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from msgspec.structs import replace
 
-from rockdove.broker.ask import ask
-from rockdove.broker.broker import Broker
+from rockdove.broker.ask import ask, need
+from rockdove.broker.context import Context
+from rockdove.broker.count import count
+from rockdove.broker.feed import Feed
 from rockdove.broker.queue import Queue
 from rockdove.core import attribute, limits, policy
 from rockdove.core.clock import SECOND_US
@@ -20,19 +22,20 @@ from rockdove.core.errors import (
     ServiceUnavailable,
 )
 from rockdove.core.queue import QueueRecord
+from rockdove.store.base import OverQuota
 
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.MAX_QUEUE_NAME_LENGTH}}}")
 
 
 class Admin:
-    """Changes queues one at a time: two changes of one record never cross."""
+    """Changes records of queues. If somebody else has changed one meanwhile, it looks again and decides again."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._directory = broker.directory
-        self._store = broker.store
-        self._clock = broker.clock
-        self._lock = asyncio.Lock()
+    def __init__(self, context: Context, feed: Feed) -> None:
+        self._directory = context.directory
+        self._store = context.store
+        self._records = context.store.records
+        self._clock = context.clock
+        self._feed = feed
 
     async def create(self, account: str, name: str, attributes: Mapping[str, str], tags: Mapping[str, str]) -> Queue:
         """Create a queue, or find the one of that name if its attributes are the wanted ones."""
@@ -40,7 +43,8 @@ class Admin:
         _check_name(name, fifo)
         attribute.check(attributes, fifo, creating=True)
         _check_tags(tags)
-        async with self._lock:
+
+        async def attempt(seen: int) -> Queue:
             queue = self._directory.get(account, name)
             if queue is not None:
                 differing = attribute.differing(attributes, queue.record.attributes, queue.fifo)
@@ -55,43 +59,61 @@ class Admin:
             self._check_redrive((account, name), attributes, fifo)
             if self._store.full is not None:
                 raise ServiceUnavailable(self._store.full)
-            record = self._directory.new_record(account, name, dict(attributes), dict(tags), now)
-            self._directory.check_room(record)
-            await ask(partial(self._store.put_queue, record))
-            return self._directory.add(record)
+            parts = int(attributes.get("RockdovePhysicalQueues", "1"))
+            self._directory.check_room(account, parts)
+            record = QueueRecord(
+                uid=secrets.token_hex(8),
+                account=account,
+                name=name,
+                fifo=name.endswith(".fifo"),
+                created_us=now,
+                modified_us=now,
+                physical=await ask(partial(self._records.reserve, parts)),
+                attributes=attribute.merge({}, dict(attributes)),
+                tags=dict(tags),
+            )
+            await self._put(record, seen)
+            return self._directory.named(account, name)
+
+        return await self._feed.write(attempt)
 
     async def delete(self, queue: Queue) -> None:
-        async with self._lock:
+        async def attempt(seen: int) -> None:
             if not queue.alive:
                 raise QueueDoesNotExist()
-            now = self._clock.now_us()
-            remove = partial(self._directory.remove, queue, now)
-            await ask(partial(self._store.drop_queue, queue.record, now), at_once=remove)
+            await ask(partial(self._records.drop_queue, queue.record, self._clock.now_us(), seen))
+
+        await self._feed.write(attempt)
 
     async def purge(self, queue: Queue) -> None:
         """Empty a queue at once, however full: it gets new physical queues, and the old ones are dropped."""
-        async with self._lock:
-            now = self._clock.now_us()
-            if self._directory.rests(queue.record.purged_us, now):
-                name, pause_s = queue.record.name, limits.COOL_DOWN_S
+
+        async def attempt(seen: int) -> None:
+            record, now = _living(queue), self._clock.now_us()
+            if self._directory.rests(record.purged_us, now):
                 raise PurgeQueueInProgress(
-                    f"Only one PurgeQueue operation on {name} is allowed every {pause_s} seconds."
+                    f"Only one PurgeQueue operation on {record.name} is allowed every {limits.COOL_DOWN_S} seconds."
                 )
-            physical = [self._store.new_physical() for _ in queue.record.physical]
-            await self._put(queue, replace(queue.record, physical=physical, purged_us=now))
+            physical = await ask(partial(self._records.reserve, len(record.physical)))
+            await self._put(replace(record, physical=physical, purged_us=now), seen)
+
+        await self._feed.write(attempt)
 
     async def set_attributes(self, queue: Queue, changes: Mapping[str, str]) -> None:
         attribute.check(changes, queue.fifo, creating=False)
-        async with self._lock:
-            merged = attribute.merge(queue.record.attributes, changes)
+        delay_us = queue.settings.delay_us
+
+        def changed(record: QueueRecord) -> QueueRecord:
+            merged = attribute.merge(record.attributes, changes)
             attribute.check_together(attribute.effective(merged, queue.fifo))
             self._check_redrive(queue.key, changes, queue.fifo)
-            delay_us = queue.settings.delay_us
-            await self._put(queue, replace(queue.record, attributes=merged, modified_us=self._clock.now_us()))
-            if queue.fifo and queue.settings.delay_us != delay_us:
-                for physical in queue.physical:
-                    await ask(partial(physical.retime, queue.settings.delay_us))
-                queue.wake(1)
+            return replace(record, attributes=merged, modified_us=self._clock.now_us())
+
+        await self._change(queue, changed)
+        if queue.fifo and queue.settings.delay_us != delay_us:
+            upkeep = need(self._store.upkeep, "upkeep", self._store.name)
+            for physical in queue.physical:
+                await ask(partial(upkeep.retime, physical, queue.settings.delay_us))
 
     async def attributes(self, queue: Queue, names: list[str]) -> dict[str, str]:
         told = {
@@ -100,40 +122,51 @@ class Admin:
             "LastModifiedTimestamp": str(queue.record.modified_us // SECOND_US),
         }
         if "All" in names or not attribute.COUNTED.isdisjoint(names):
-            counts = await ask(partial(self._broker.count, queue))
+            counts = await ask(partial(count, queue))
             told["ApproximateNumberOfMessages"] = str(counts.visible)
             told["ApproximateNumberOfMessagesNotVisible"] = str(counts.in_flight)
             told["ApproximateNumberOfMessagesDelayed"] = str(counts.delayed)
         return attribute.selected(names, queue.record.attributes, queue.fifo, told)
 
     async def tag(self, queue: Queue, tags: Mapping[str, str]) -> None:
-        async with self._lock:
-            merged = {**queue.record.tags, **tags}
+        def changed(record: QueueRecord) -> QueueRecord:
+            merged = {**record.tags, **tags}
             _check_tags(merged)
-            await self._put(queue, replace(queue.record, tags=merged))
+            return replace(record, tags=merged)
+
+        await self._change(queue, changed)
 
     async def untag(self, queue: Queue, keys: list[str]) -> None:
-        async with self._lock:
-            left = {key: value for key, value in queue.record.tags.items() if key not in keys}
-            await self._put(queue, replace(queue.record, tags=left))
+        def changed(record: QueueRecord) -> QueueRecord:
+            return replace(record, tags={key: value for key, value in record.tags.items() if key not in keys})
+
+        await self._change(queue, changed)
 
     async def add_permission(self, queue: Queue, label: str, accounts: list[str], actions: list[str]) -> None:
-        async with self._lock:
-            text = policy.grant(queue.record.attributes.get("Policy"), queue.arn, label, accounts, actions)
-            await self._put_policy(queue, text)
+        await self._change_policy(queue, lambda text: policy.grant(text, queue.arn, label, accounts, actions))
 
     async def remove_permission(self, queue: Queue, label: str) -> None:
-        async with self._lock:
-            await self._put_policy(queue, policy.revoke(queue.record.attributes.get("Policy"), queue.arn, label))
+        await self._change_policy(queue, lambda text: policy.revoke(text, queue.arn, label))
 
-    async def _put_policy(self, queue: Queue, text: str | None) -> None:
-        changed = attribute.merge(queue.record.attributes, {"Policy": text or ""})
-        await self._put(queue, replace(queue.record, attributes=changed, modified_us=self._clock.now_us()))
+    async def _change_policy(self, queue: Queue, change: Callable[[str | None], str | None]) -> None:
+        def changed(record: QueueRecord) -> QueueRecord:
+            text = change(record.attributes.get("Policy"))
+            merged = attribute.merge(record.attributes, {"Policy": text or ""})
+            return replace(record, attributes=merged, modified_us=self._clock.now_us())
 
-    async def _put(self, queue: Queue, record: QueueRecord) -> None:
-        if not queue.alive:
-            raise QueueDoesNotExist()
-        await ask(partial(self._store.put_queue, record), at_once=lambda: queue.update(record))
+        await self._change(queue, changed)
+
+    async def _change(self, queue: Queue, change: Callable[[QueueRecord], QueueRecord]) -> None:
+        async def attempt(seen: int) -> None:
+            await self._put(change(_living(queue)), seen)
+
+        await self._feed.write(attempt)
+
+    async def _put(self, record: QueueRecord, seen: int) -> None:
+        try:
+            await ask(partial(self._records.put_queue, record, self._directory.max_per_account, seen))
+        except OverQuota:
+            raise self._directory.no_room() from None
 
     def dead_letter_sources(self, queue: Queue) -> list[Queue]:
         """The queues that send their dead letters here."""
@@ -163,6 +196,12 @@ class Admin:
             raise InvalidParameterValue(
                 f"{start}Queue {key[1]} does not have permission to use {target.key[1]} as a dead letter queue."
             )
+
+
+def _living(queue: Queue) -> QueueRecord:
+    if not queue.alive:
+        raise QueueDoesNotExist()
+    return queue.record
 
 
 def _check_name(name: str, fifo: bool) -> None:

@@ -4,29 +4,24 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from rockdove.core.errors import Fault, ServiceUnavailable, StoreError, StoreFull
+from rockdove.core.errors import Fault, ServiceUnavailable, StoreError, StoreFull, UnsupportedOperation
+from rockdove.store.base import Conflict, OverQuota
 
 T = TypeVar("T")
 
 
-async def ask(
-    call: Callable[[Callable[[T | StoreError | Fault], None]], None], at_once: Callable[[], None] = lambda: None
-) -> T:
-    """The result of a call that tells it to a callback. Raises the fault of a failure.
-
-    ``at_once`` is done in the very moment of success, before anybody else has a turn.
-    """
+async def ask(call: Callable[[Callable[[T | StoreError | Fault], None]], None]) -> T:
+    """The result of a call that tells it to a callback. Raises the fault of a failure, `Conflict` or `OverQuota`."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def done(outcome: T | StoreError | Fault) -> None:
         if future.done():
             return
-        if isinstance(outcome, StoreError):
-            future.set_exception(unavailable(outcome))
-        elif isinstance(outcome, Fault):
+        if isinstance(outcome, Conflict | OverQuota | Fault):
             future.set_exception(outcome)
+        elif isinstance(outcome, StoreError):
+            future.set_exception(unavailable(outcome))
         else:
-            at_once()
             future.set_result(outcome)
 
     call(done)
@@ -40,3 +35,10 @@ def unavailable(error: StoreError) -> ServiceUnavailable:
         if isinstance(error, StoreFull)
         else ServiceUnavailable()
     )
+
+
+def need(capability: T | None, what: str, store: str) -> T:
+    """A capability of the store. Raises the fault of a store that does not have it."""
+    if capability is None:
+        raise UnsupportedOperation(f"The store {store} of this service has no {what}.")
+    return capability

@@ -1,17 +1,16 @@
 """Which queues there are: by account and name, and how long a deleted name rests."""
 
-import secrets
 import sys
 from collections import Counter
 from collections.abc import Iterator
 
 from rockdove.broker.queue import Queue
-from rockdove.core import attribute, limits
+from rockdove.core import limits
 from rockdove.core.arn import parse_arn
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import InvalidAddress, OverLimit, QueueDeletedRecently, QueueDoesNotExist
-from rockdove.core.queue import DeletedQueue, QueueRecord
-from rockdove.store.base import Store
+from rockdove.core.queue import QueueRecord
+from rockdove.store.base import Change, QueueDropped, QueuePut, Snapshot, Store
 
 # URLs remembered at most; clients may write one queue's URL in many ways.
 MOST_URLS = 10_000
@@ -30,32 +29,71 @@ class Directory:
         self._region = region
         self._cool_down_us = limits.COOL_DOWN_S * SECOND_US if cool_down else 0
         self._queues: dict[tuple[str, str], Queue] = {}
-        self._max_per_account = max_per_account
+        self.max_per_account = max_per_account
         self._per_account: Counter[str] = Counter()
         self._deleted: dict[tuple[str, str], int] = {}
         self._by_url: dict[str, Queue] = {}
+        # By the numbers of their physical queues.
+        self._by_number: dict[int, Queue] = {}
 
-    def load(self, records: list[QueueRecord], deleted: list[DeletedQueue]) -> None:
-        for record in records:
-            self.add(record)
-        self._deleted = {(gone.account, gone.name): gone.deleted_us for gone in deleted}
+    # Records, see `rockdove.broker.feed.Follower`.
+
+    def load(self, snapshot: Snapshot) -> None:
+        there = {record.uid for record in snapshot.queues}
+        for queue in [queue for queue in self._queues.values() if queue.record.uid not in there]:
+            self._remove(queue)
+        for record in snapshot.queues:
+            self._put(record)
+        self._deleted = {(gone.account, gone.name): gone.deleted_us for gone in snapshot.deleted}
+
+    def apply(self, change: Change) -> None:
+        match change:
+            case QueuePut(queue=record):
+                self._put(record)
+            case QueueDropped(uid=uid, deleted=gone):
+                key = (gone.account, gone.name)
+                queue = self._queues.get(key)
+                if queue is not None and queue.record.uid == uid:
+                    self._remove(queue)
+                now_us = self._clock.now_us()
+                recent = {key: at for key, at in self._deleted.items() if self.rests(at, now_us)}
+                self._deleted = {**recent, key: gone.deleted_us}
+
+    def _put(self, record: QueueRecord) -> None:
+        queue = self._queues.get((record.account, record.name))
+        if queue is not None and queue.record.uid != record.uid:
+            self._remove(queue)
+            queue = None
+        if queue is None:
+            queue = Queue(record, self._region, self._store, self._clock)
+            self._queues[queue.key] = queue
+            self._deleted.pop(queue.key, None)
+        else:
+            self._forget_numbers(queue)
+            queue.update(record)
+        self._per_account[record.account] += queue.size
+        for part in record.physical:
+            self._by_number[part.number] = queue
+
+    def _forget_numbers(self, queue: Queue) -> None:
+        self._per_account[queue.record.account] -= queue.size
+        for part in queue.record.physical:
+            self._by_number.pop(part.number, None)
+
+    def _remove(self, queue: Queue) -> None:
+        del self._queues[queue.key]
+        self._forget_numbers(queue)
+        self._by_url = {url: known for url, known in self._by_url.items() if known is not queue}
+        queue.close()
 
     def __iter__(self) -> Iterator[Queue]:
         return iter(list(self._queues.values()))
 
-    def add(self, record: QueueRecord) -> Queue:
-        queue = Queue(record, self._region, self._store, self._clock)
-        self._queues[queue.key] = queue
-        self._per_account[record.account] += queue.size
-        return queue
-
-    def remove(self, queue: Queue, now_us: int) -> None:
-        if self._queues.pop(queue.key, None) is not None:
-            self._per_account[queue.record.account] -= queue.size
-        self._by_url = {url: known for url, known in self._by_url.items() if known is not queue}
-        recent = {key: at for key, at in self._deleted.items() if self.rests(at, now_us)}
-        self._deleted = {**recent, queue.key: now_us}
-        queue.close()
+    def arrived(self, number: int, visible: int, next_us: int | None) -> None:
+        """The store tells of messages in a physical queue."""
+        queue = self._by_number.get(number)
+        if queue is not None:
+            queue.arrived(visible, next_us)
 
     def get(self, account: str, name: str) -> Queue | None:
         return self._queues.get((account, name))
@@ -98,31 +136,17 @@ class Directory:
         deleted_us = self._deleted.get((account, name))
         if deleted_us is not None and self.rests(deleted_us, now_us):
             raise QueueDeletedRecently()
-        self._deleted.pop((account, name), None)
 
-    def check_room(self, record: QueueRecord) -> None:
-        if self._per_account[record.account] + len(record.physical) > self._max_per_account:
-            raise OverLimit(
-                f"An account may have {self._max_per_account} queues, each counted as often as it has physical queues; "
-                "delete some first."
-            )
+    def check_room(self, account: str, physical: int) -> None:
+        if self._per_account[account] + physical > self.max_per_account:
+            raise self.no_room()
+
+    def no_room(self) -> OverLimit:
+        return OverLimit(
+            f"An account may have {self.max_per_account} queues, each counted as often as it has physical queues; "
+            "delete some first."
+        )
 
     def rests(self, since_us: int, now_us: int) -> bool:
         """Whether 60 seconds have not passed yet (never without the cool-down, or if the clock was set back)."""
         return 0 <= now_us - since_us < self._cool_down_us
-
-    def new_record(
-        self, account: str, name: str, attributes: dict[str, str], tags: dict[str, str], now_us: int
-    ) -> QueueRecord:
-        parts = int(attributes.get("RockdovePhysicalQueues", "1"))
-        return QueueRecord(
-            uid=secrets.token_hex(8),
-            account=account,
-            name=name,
-            fifo=name.endswith(".fifo"),
-            created_us=now_us,
-            modified_us=now_us,
-            physical=[self._store.new_physical() for _ in range(parts)],
-            attributes=attribute.merge({}, attributes),
-            tags=tags,
-        )

@@ -1,31 +1,22 @@
 """Leases of a logical queue: asked for, perhaps with a wait for messages, acknowledged, released, listed."""
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
-from rockdove.broker.ask import ask, unavailable
+from rockdove.broker.ask import ask, need, unavailable
+from rockdove.broker.burial import bury, max_receives
+from rockdove.broker.context import Context
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery
+from rockdove.broker.wait import Waiting
 from rockdove.core import ids, limits
-from rockdove.core.errors import (
-    Fault,
-    LeaseEnded,
-    QueueDoesNotExist,
-    ServiceUnavailable,
-    StoreError,
-    Throttling,
-)
+from rockdove.core.errors import Fault, LeaseEnded, QueueDoesNotExist, ServiceUnavailable, StoreError
 from rockdove.core.lease import Holder, Lease, LeaseName
 from rockdove.core.message import Entry
-from rockdove.store.base import Physical, Want
-from rockdove.store.leasing import Ended, Leased, Outcome
-
-if TYPE_CHECKING:
-    from rockdove.broker.broker import Broker
+from rockdove.store.base import Ended, Leased, Leases, Outcome, Physical, Want
 
 
 class Given(Struct):
@@ -40,69 +31,58 @@ class Given(Struct):
 Reply: TypeAlias = Callable[[Given | Fault], None]
 
 
-class LeaseRequest:
+class LeaseRequest(Waiting):
     """One request for a lease in progress. What it has made stays made, also if nobody waits for it any more."""
 
-    def __init__(self, broker: "Broker", queue: Queue, name: LeaseName, limit: int, wait_s: int, reply: Reply) -> None:
-        self._broker = broker
-        self._queue = queue
+    _sent_away = False
+    _burying = 0
+    # When the next message becomes visible, as the last look has found.
+    _next_us: int | None = None
+
+    def __init__(
+        self, context: Context, leases: Leases, queue: Queue, name: LeaseName, limit: int, wait_s: int, reply: Reply
+    ) -> None:
+        super().__init__(context, queue, wait_s)
+        self._leases = leases
         self._name = name
         self._limit = limit
-        self._wait_s = wait_s
         self._reply = reply
-        self._timer: asyncio.TimerHandle | None = None
-        self._done = False
-        self._woken = False
-        self._sent_away = False
-        self._burying = 0
-        # When the next message becomes visible, as the last look has found.
-        self._next_us: int | None = None
 
     def start(self) -> None:
         """However much is in flight: a reader whose step is half leased could neither go on nor back."""
-        self._try()
-
-    def cancel(self) -> None:
-        """The client has gone."""
-        self._queue.waiters.pop(self, None)
-        self._end()
-
-    def wake(self) -> None:
-        self._woken = True
-        self._try()
+        self._look()
 
     def give_up(self) -> None:
         """The service stops, or the permission may be gone: nothing is leased any more, let the client ask again."""
         self._sent_away = True
-        if self in self._queue.waiters:
-            del self._queue.waiters[self]
-            self._wait()
+        if self._leave():
+            self._wait_on()
 
     def _run_out(self) -> None:
         """The waiting time is over: with nothing there, the lease is made without messages."""
         self._wait_s = 0
-        if self in self._queue.waiters:
-            del self._queue.waiters[self]
-            self._try()
-
-    def _try(self) -> None:
-        self._broker.lease_turns.take(self._look)
+        if self._leave():
+            self._look()
 
     def _look(self) -> None:
+        self._context.lease_turns.take(self._ask)
+
+    def _ask(self) -> None:
         if not self._queue.alive:
-            self._broker.lease_turns.give()
+            self._context.lease_turns.give()
             self._answer(QueueDoesNotExist())
             return
+        self._begin_to_look()
         parts = self._parts()
         # A client that has gone waits for nothing.
-        even_empty = self._wait_s == 0 and not self._done
-        self._broker.store.leases.lease(self._name, parts, self._want(), even_empty, self._looked)
+        even_empty = self._wait_s == 0 and not self._over
+        self._leases.lease(self._name, parts, self._want(), even_empty, self._told)
 
-    def _looked(self, leased: Leased | StoreError) -> None:
+    def _told(self, leased: Leased | StoreError) -> None:
         try:
             self._tried(leased)
         finally:
-            self._broker.lease_turns.give()
+            self._context.lease_turns.give()
 
     def _parts(self) -> list[Physical]:
         """Each shard begins with another physical queue: then those that run in parallel seldom meet."""
@@ -111,13 +91,12 @@ class LeaseRequest:
         return physical[first:] + physical[:first]
 
     def _want(self) -> Want:
-        queue, settings = self._queue, self._queue.settings
-        target = self._broker.dead_letter_target(queue)
+        context, settings = self._context, self._queue.settings
         return Want(
             limit=self._limit,
             timeout_us=settings.visibility_timeout_us,
-            max_receives=settings.redrive.max_receives if target is not None and settings.redrive else 0,
-            sent_after_us=self._broker.clock.now_us() - settings.retention_us,
+            max_receives=max_receives(context, self._queue),
+            sent_after_us=context.clock.now_us() - settings.retention_us,
             delay_us=settings.delay_us,
             room_bytes=limits.MAX_ANSWER_BYTES,
         )
@@ -126,26 +105,27 @@ class LeaseRequest:
         if isinstance(leased, StoreError):
             self._answer(unavailable(leased))
             return
-        for physical, claimed in leased.claims:
+        found = [(self._queue.by_number(number), claimed) for number, claimed in leased.claims]
+        # What was dropped meanwhile, nobody has to see to.
+        claims = [(physical, claimed) for physical, claimed in found if physical is not None]
+        for physical, claimed in claims:
             if claimed.expired:
                 self._queue.expired += len(claimed.expired)
-                if self._broker.watch is not None:
-                    self._broker.watch.expired(self._queue, physical, claimed.expired)
-        self._next_us = min(
-            (claimed.next_us for _, claimed in leased.claims if claimed.next_us is not None), default=None
-        )
-        graves = [(physical, claimed.dead) for physical, claimed in leased.claims if claimed.dead]
+                if self._context.watch is not None:
+                    self._context.watch.expired(self._queue, physical, claimed.expired)
+        self._next_us = min((claimed.next_us for _, claimed in claims if claimed.next_us is not None), default=None)
+        graves = [(physical, claimed.dead) for physical, claimed in claims if claimed.dead]
         self._burying = len(graves)
         for physical, dead in graves:
-            self._broker.bury(self._queue, physical, dead, partial(self._buried, leased))
+            bury(self._context, self._queue, physical, dead, partial(self._buried, leased))
         if not graves:
-            self._go_on(leased, self._wait)
+            self._go_on(leased, self._wait_on)
 
     def _buried(self, leased: Leased) -> None:
         """What stood behind the dead may be visible now."""
         self._burying -= 1
         if not self._burying:
-            self._go_on(leased, self._try)
+            self._go_on(leased, self._look)
 
     def _go_on(self, leased: Leased, without: Callable[[], None]) -> None:
         match leased.outcome:
@@ -171,63 +151,42 @@ class LeaseRequest:
         return None if physical is None else Delivery(physical, entry, made_us)
 
     def _answer(self, outcome: Given | Fault) -> None:
-        if not self._done:
+        if not self._over:
             self._end()
             self._reply(outcome)
         self._pass_on()
 
-    def _pass_on(self) -> None:
-        """Who was woken and does not wait again lets the next in line look: one wake-up may stand for many messages."""
-        if self._woken:
-            self._woken = False
-            self._queue.wake(1)
-
-    def _end(self) -> None:
-        self._done = True
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-            self._broker.waiting -= 1
-
-    def _wait(self) -> None:
-        if self._done:
+    def _wait_on(self) -> None:
+        if self._over:
             self._pass_on()
-            return
-        if self._sent_away:
+        elif self._sent_away:
             self._answer(ServiceUnavailable("The wait for messages was broken off. Please ask again."))
-            return
-        if self._wait_s == 0:
+        elif self._wait_s == 0:
             # Its time was over while it was looking.
-            self._try()
-            return
-        if self._timer is None:
-            if self._broker.waiting >= self._broker.max_waiting:
-                self._answer(Throttling("Too many receives wait for messages. Please try again, or do not wait."))
-                return
-            self._broker.waiting += 1
-            self._timer = asyncio.get_running_loop().call_later(self._wait_s, self._run_out)
-        queue = self._queue
-        queue.waiters[self] = None
-        if self._woken:
-            self._woken = False
-            queue.waiters.move_to_end(self, last=False)
-        if self._next_us is not None:
-            queue.expect(self._next_us)
+            self._look()
+        else:
+            fault = self._wait(self._next_us)
+            if fault is not None:
+                self._answer(fault)
 
 
 class Leasing:
     """What consumers do with the leases of a queue, and what is told of them."""
 
-    def __init__(self, broker: "Broker") -> None:
-        self._broker = broker
-        self._leases = broker.store.leases
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    @property
+    def _leases(self) -> Leases:
+        store = self._context.store
+        return need(store.leases, "leases", store.name)
 
     def lease(
         self, queue: Queue, consumer: str, shard: int, sequence: int, limit: int, wait_s: int, reply: Reply
     ) -> LeaseRequest:
         """Begin; the returned object is for cancelling it when the client goes away."""
         name = LeaseName(queue.record.uid, consumer, shard, sequence)
-        request = LeaseRequest(self._broker, queue, name, limit, wait_s, reply)
+        request = LeaseRequest(self._context, self._leases, queue, name, limit, wait_s, reply)
         request.start()
         return request
 
@@ -235,16 +194,11 @@ class Leasing:
         """Delete what was leased, of a shard or of all, through a sequence or all."""
         ended: Ended = await ask(partial(self._leases.ack, queue.record.uid, consumer, shard, sequence, tell_ids))
         queue.deleted += ended.messages
-        if queue.fifo:
-            # Groups may be free now.
-            queue.wake(ended.messages)
         return ended
 
     async def release(self, queue: Queue, consumer: str, forget: bool) -> Ended:
         """Give back all that a consumer has leased."""
-        ended: Ended = await ask(partial(self._leases.release, queue.record.uid, consumer, forget))
-        queue.wake(ended.messages)
-        return ended
+        return await ask(partial(self._leases.release, queue.record.uid, consumer, forget))
 
     async def page(
         self, queue: Queue, consumer: str | None, after: tuple[str, int, int] | None, limit: int

@@ -5,7 +5,7 @@ import logging
 from functools import partial
 
 from rockdove.broker.ask import ask
-from rockdove.broker.broker import Broker
+from rockdove.broker.context import Context
 from rockdove.broker.lease import Leasing
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import ServiceUnavailable
@@ -19,11 +19,11 @@ ROUND_S = 5.0
 class LeaseKeeper:
     """Without a time to keep leases for, it does nothing."""
 
-    def __init__(self, broker: Broker, keep_s: float | None) -> None:
-        self._broker = broker
-        self._leasing = Leasing(broker)
+    def __init__(self, context: Context, keep_s: float | None) -> None:
+        self._context = context
+        self._leasing = Leasing(context)
         self._keep_s = keep_s
-        self._began_us = broker.clock.now_us()
+        self._began_us = context.clock.now_us()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -42,16 +42,17 @@ class LeaseKeeper:
 
     async def look(self) -> int:
         """Give back what silent consumers hold; how many messages."""
-        if self._keep_s is None:
+        leases = self._context.store.leases
+        if self._keep_s is None or leases is None:
             return 0
-        before_us = self._broker.clock.now_us() - int(self._keep_s * SECOND_US)
+        before_us = self._context.clock.now_us() - int(self._keep_s * SECOND_US)
         if before_us < self._began_us:
             # While the service was down nobody could call: that is no silence.
             return 0
-        queues = {queue.record.uid: queue for queue in self._broker.directory}
+        queues = {queue.record.uid: queue for queue in self._context.directory}
         number = 0
         try:
-            silent: list[tuple[str, str]] = await ask(partial(self._broker.store.leases.silent, before_us))
+            silent: list[tuple[str, str]] = await ask(partial(leases.silent, before_us))
             for uid, consumer in silent:
                 if uid in queues:
                     ended = await self._leasing.release(queues[uid], consumer, forget=False)

@@ -3,12 +3,12 @@
 import asyncio
 from functools import partial
 
-from rockdove.broker.ask import ask
+from rockdove.broker.ask import ask, need
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery
 from rockdove.core import ids, limits
 from rockdove.core.message import Entry
-from rockdove.store.base import Physical, Sight
+from rockdove.store.base import Browsing, Physical, Sight, Store
 
 # Looks that have messages in memory at once; others wait. What they hold is no client's fault, and so nobody's to free.
 AT_ONCE = 4
@@ -17,34 +17,40 @@ AT_ONCE = 4
 class Look:
     """What is found is a message's delivery that never was, with its physical queue's index."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def next(self, queue: Queue, limit: int) -> list[tuple[int, Delivery]]:
         """The first messages in the order in which they become visible, as many as fit; at least one."""
+        browsing = self._browsing()
         seen: list[tuple[Sight, int]] = []
         parts = list(queue.physical)
         for index, physical in enumerate(parts):
-            seen += [(sight, index) for sight in await ask(partial(physical.sight, limit))]
+            seen += [(sight, index) for sight in await ask(partial(browsing.sight, physical, limit))]
             seen.sort(key=lambda each: (each[0].visible_us, each[0].id))
             del seen[limit:]
         chosen = _fitting(seen)
         async with self._turns:
-            return await _read(parts, chosen)
+            return await _read(browsing, parts, chosen)
 
     async def page(self, queue: Queue, after: int, limit: int) -> list[tuple[int, Delivery]]:
         """A page of all messages, those of one physical queue after those of another, each in the order of sending.
 
         Goes on after the entry with this id. No call changes an id, so that what is there throughout is met once.
         """
+        browsing = self._browsing()
         async with self._turns:
             for index, physical in sorted(enumerate(queue.physical), key=lambda each: each[1].record.number):
                 if physical.record.number < ids.physical_of(after):
                     continue
-                entries = await ask(partial(physical.scan, after, limit, limits.MAX_ANSWER_BYTES))
+                entries = await ask(partial(browsing.scan, physical, after, limit, limits.MAX_ANSWER_BYTES))
                 if entries:
                     return [(index, Delivery(physical, entry, 0)) for entry in entries]
         return []
+
+    def _browsing(self) -> Browsing:
+        return need(self._store.browsing, "browsing", self._store.name)
 
 
 def _fitting(seen: list[tuple[Sight, int]]) -> list[tuple[Sight, int]]:
@@ -55,10 +61,12 @@ def _fitting(seen: list[tuple[Sight, int]]) -> list[tuple[Sight, int]]:
     return seen[:number]
 
 
-async def _read(parts: list[Physical], chosen: list[tuple[Sight, int]]) -> list[tuple[int, Delivery]]:
+async def _read(
+    browsing: Browsing, parts: list[Physical], chosen: list[tuple[Sight, int]]
+) -> list[tuple[int, Delivery]]:
     """In the order in which they were seen; what is gone since then is left out."""
     found: dict[int, Entry] = {}
     for index in {index for _, index in chosen}:
         wanted = [sight.id for sight, at in chosen if at == index]
-        found |= {entry.id: entry for entry in await ask(partial(parts[index].read, wanted))}
+        found |= {entry.id: entry for entry in await ask(partial(browsing.read, parts[index], wanted))}
     return [(index, Delivery(parts[index], found[sight.id], 0)) for sight, index in chosen if sight.id in found]

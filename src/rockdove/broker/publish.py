@@ -5,14 +5,14 @@ from functools import partial
 
 from msgspec import Struct
 
-from rockdove.broker.ask import ask
-from rockdove.broker.broker import Broker, parts_of
+from rockdove.broker.ask import ask, need
+from rockdove.broker.context import Context
 from rockdove.broker.queue import Queue
+from rockdove.broker.route import parts_of
 from rockdove.core import limits
 from rockdove.core.errors import BatchTooOld, InvalidParameterValue, OverLimit, ServiceUnavailable
 from rockdove.core.publication import Parcel, PublicationName
-from rockdove.store.base import Appended, Draft
-from rockdove.store.publishing import Published, Standing
+from rockdove.store.base import Appended, Draft, Publications, Published, Standing
 
 
 class Chunk(Struct):
@@ -34,14 +34,18 @@ class Report(Struct):
 class Publisher:
     """Stateless: what is staged and published is in the store."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._store = broker.store.publications
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    @property
+    def _store(self) -> Publications:
+        store = self._context.store
+        return need(store.publications, "publications", store.name)
 
     async def publish(self, queue: Queue, name: PublicationName, attempt: str, chunk: Chunk) -> Report:
         """Stage a chunk, and publish with the final one."""
-        if self._broker.store.full is not None:
-            raise ServiceUnavailable(self._broker.store.full)
+        if self._context.store.full is not None:
+            raise ServiceUnavailable(self._context.store.full)
         standing = _check_age(await ask(partial(self._store.look, name, attempt)))
         if standing.winner is not None:
             return Report(standing, [])
@@ -73,7 +77,7 @@ class Publisher:
         return [parcel for number in range(last.number) for parcel in staged[number]] + last.parcels
 
     async def _finish(self, queue: Queue, name: PublicationName, attempt: str, parcels: Sequence[Parcel]) -> Report:
-        now_us = self._broker.clock.now_us()
+        now_us = self._context.clock.now_us()
         drafts = [
             Draft(parcel.message(now_us), now_us + parcel.delay_us, parcel.deduplication_key) for parcel in parcels
         ]
@@ -89,10 +93,6 @@ class Publisher:
             for pair in zip(part, appended, strict=True)
         ]
         queue.sent += len(drafts)
-        later = [draft.visible_us for draft in drafts if draft.visible_us > now_us]
-        queue.wake(len(drafts) - len(later))
-        if later:
-            queue.expect(min(later))
         return Report(published.standing, sent)
 
 

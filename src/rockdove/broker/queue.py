@@ -14,7 +14,7 @@ from rockdove.store.base import Physical, Store
 
 
 class Waiter(Protocol):
-    """A receive that waits for a message."""
+    """A receive that waits for a message; see `rockdove.broker.wait`."""
 
     def wake(self) -> None:
         """Try again."""
@@ -39,6 +39,11 @@ class Queue:
         self.alive = True
         # The longest waiting first.
         self.waiters: OrderedDict[Waiter, None] = OrderedDict()
+        # Requests that wait, or are about to: the store tells of messages for them.
+        self.listeners = 0
+        self._listened: list[Physical] = []
+        # How often it has told of some.
+        self.arrivals = 0
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_us = 0
         self._next_send = 0
@@ -63,6 +68,11 @@ class Queue:
         self.settings: Settings = attribute.settings(record.attributes, record.fifo)
         self.policy = permission.of(record.attributes.get("Policy"))
         self.physical: list[Physical] = [self._store.physical(record, part) for part in record.physical]
+        if self._listened:
+            self._unlisten()
+            self._listen()
+            # What the new ones hold already, nobody tells of.
+            self.arrived(len(self.waiters), None)
         self._index = {part.number: at for at, part in enumerate(record.physical)}
         self._by_number = {part.number: physical for part, physical in zip(record.physical, self.physical, strict=True)}
 
@@ -94,17 +104,16 @@ class Queue:
         return self._next_receive
 
     def may_have_visible(self, index: int) -> bool:
-        return self.physical[index].may_have_visible(self._clock.now_us())
+        return self.physical[index].hint().may_have_visible(self._clock.now_us())
 
     def next_visible_us(self, after_us: int) -> int | None:
         """When the next message becomes visible that was not yet at that time, as far as is known without I/O."""
-        times = [t for physical in self.physical if (t := physical.next_visible_us()) is not None and t > after_us]
+        times = [t for physical in self.physical if (t := physical.hint().next_us) is not None and t > after_us]
         return min(times, default=None)
 
-    def in_flight_at_most(self) -> int:
-        if len(self.physical) == 1:
-            return self.physical[0].in_flight_at_most()
-        return sum(physical.in_flight_at_most() for physical in self.physical)
+    def may_hold_any(self) -> bool:
+        """False only if there was no message at all."""
+        return any(physical.hint().may_hold_any for physical in self.physical)
 
     def take_turn(self) -> None:
         self._next_receive = (self._next_receive + 1) % len(self.physical)
@@ -118,9 +127,38 @@ class Queue:
             waiter, _ = self.waiters.popitem(last=False)
             waiter.wake()
 
+    def listen(self) -> bool:
+        """Somebody is about to wait: have the store tell of messages. Whether it did already."""
+        self.listeners += 1
+        if self._listened:
+            return True
+        self._listen()
+        return False
+
+    def _listen(self) -> None:
+        self._listened = list(self.physical)
+        for physical in self._listened:
+            self._store.listen(physical)
+
+    def _unlisten(self) -> None:
+        for physical in self._listened:
+            self._store.unlisten(physical)
+        self._listened = []
+
+    def arrived(self, visible: int, next_us: int | None) -> None:
+        """The store tells of messages: so many have become visible, and the next does at that time."""
+        if not self.listeners:
+            self._unlisten()
+            return
+        if visible:
+            self.arrivals += 1
+            self.wake(visible)
+        if next_us is not None:
+            self.expect(next_us)
+
     def expect(self, visible_us: int) -> None:
         """A message becomes visible then: if receives are waiting, wake one at that moment."""
-        if not self.waiters:
+        if not self.listeners:
             return
         if self._alarm is not None:
             if self._alarm_us <= visible_us:
@@ -132,6 +170,7 @@ class Queue:
 
     def _ring(self) -> None:
         self._alarm = None
+        self.arrivals += 1
         self.wake(1)
 
     def close(self) -> None:
@@ -139,4 +178,5 @@ class Queue:
         self.alive = False
         if self._alarm is not None:
             self._alarm.cancel()
+        self._unlisten()
         self.wake(len(self.waiters))

@@ -1,23 +1,22 @@
 """One receive: visits to physical queues by a policy, dead letters, and waiting for a message."""
 
-import asyncio
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
+from rockdove.broker.burial import bury, max_receives
+from rockdove.broker.context import Context
+from rockdove.broker.count import count
 from rockdove.broker.queue import Queue
+from rockdove.broker.wait import Waiting
 from rockdove.core import limits
 from rockdove.core.clock import SECOND_US
 from rockdove.core.dequeue import Policy, Wake
-from rockdove.core.errors import Fault, OverLimit, QueueDoesNotExist, ServiceUnavailable, StoreError, Throttling
+from rockdove.core.errors import Fault, OverLimit, QueueDoesNotExist, ServiceUnavailable, StoreError
 from rockdove.core.message import Entry
 from rockdove.store.base import Claimed, Counts, Physical, Want
-
-if TYPE_CHECKING:
-    from rockdove.broker.broker import Broker
-
 
 # How often a receive that waits looks whether less is in flight.
 _CROWDED_US = SECOND_US
@@ -34,14 +33,11 @@ class Delivery(Struct, gc=False):
 Reply: TypeAlias = Callable[[list[Delivery] | Fault], bool]
 
 
-class Receive:
+class Receive(Waiting):
     """A receive in progress. `reply` gets what was found; False from it means that the client has gone."""
 
     # What most receives never change stands here, so that each begins with little work.
     _next_us: int | None = None
-    _timer: asyncio.TimerHandle | None = None
-    _done = False
-    _woken = False
     # When the last try began: what became visible since then may have been missed.
     _tried_us = 0
     _visits: Iterator[tuple[int, bool]] = iter(())
@@ -52,7 +48,7 @@ class Receive:
 
     def __init__(
         self,
-        broker: "Broker",
+        context: Context,
         queue: Queue,
         limit: int,
         timeout_us: int,
@@ -61,45 +57,32 @@ class Receive:
         reply: Reply,
         policy: Policy = Wake(),  # noqa: B008
     ) -> None:
-        self._broker = broker
-        self._queue = queue
+        super().__init__(context, queue, wait_s)
         self._limit = limit
         self._timeout_us = timeout_us
-        self._wait_s = wait_s
         self._attempt = attempt
         self._reply = reply
         self._policy = policy
+        self._max_in_flight = context.max_in_flight
         self._found: list[Delivery] = []
         if limit > limits.MAX_RECEIVE:
             self._room_bytes = limits.MAX_ANSWER_BYTES
 
     def start(self) -> None:
         self._queue.take_turn()
-        self._begin()
+        self._try()
 
-    def _begin(self) -> None:
-        if self._queue.in_flight_at_most() >= self._broker.max_in_flight:
-            self._count_in_flight()
-        else:
-            self._try()
-
-    def cancel(self) -> None:
-        """The client has gone. What is claimed for it already goes back when the claim has landed."""
-        self._queue.waiters.pop(self, None)
-        self._end()
-
-    def _end(self) -> None:
-        self._done = True
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-            self._broker.waiting -= 1
+    def _look(self) -> None:
+        self._crowded = False
+        self._max_in_flight = self._context.max_in_flight
+        self._try()
 
     def _count_in_flight(self) -> None:
         """The cheap bound is reached: ask for the exact number before refusing."""
 
         def counted(counts: Counts | Fault) -> None:
-            if not isinstance(counts, Counts) or counts.in_flight < self._broker.max_in_flight:
+            if not isinstance(counts, Counts) or counts.in_flight < self._context.max_in_flight:
+                self._max_in_flight = 0
                 self._try()
             elif self._queue.fifo:
                 # SQS documents that FIFO queues give no error here.
@@ -108,26 +91,27 @@ class Receive:
             else:
                 self._answer(OverLimit("Too many messages in flight."))
 
-        self._broker.count(self._queue, counted)
-
-    def wake(self) -> None:
-        self._woken = True
-        self._crowded = False
-        self._begin()
+        count(self._queue, counted)
 
     def _try(self) -> None:
-        if not self._queue.alive:
+        queue = self._queue
+        if not queue.alive:
             self._answer(QueueDoesNotExist())
             return
         self._next_us = None
-        self._tried_us = self._broker.clock.now_us()
-        if len(self._queue.physical) == 1:
+        self._tried_us = self._context.clock.now_us()
+        self._begin_to_look()
+        if len(queue.physical) == 1:
             # Nothing to choose from.
-            physical = self._queue.physical[0]
+            physical = queue.physical[0]
             physical.claim(self._want(False), partial(self._visited, physical))
         else:
-            self._visits = self._plan()
-            self._visit()
+            self._context.store.refresh(queue.physical, self._refreshed)
+
+    def _refreshed(self, outcome: StoreError | None) -> None:
+        """Where hints could not be made true, they are what is right in any case."""
+        self._visits = self._plan()
+        self._visit()
 
     def _plan(self) -> Iterator[tuple[int, bool]]:
         """Which physical queues to visit, and whether to spare what is there of noisy groups."""
@@ -136,7 +120,7 @@ class Receive:
             # What an attempt got before is invisible now: no view of what is visible tells where it is.
             yield from ((index, False) for index in range(queue.size))
             return
-        if queue.size > 1 and queue.physical[0].has_noisy():
+        if queue.size > 1 and queue.physical[0].hint().may_be_noisy:
             yield from ((index, True) for index in self._policy.visits(queue))
         yield from ((index, False) for index in self._policy.visits(queue))
 
@@ -144,24 +128,26 @@ class Receive:
         """Visit the next physical queue, unless there is enough."""
         if len(self._found) < self._limit:
             for index, spare in self._visits:
-                physical = self._queue.physical[index]
-                physical.claim(self._want(spare), partial(self._visited, physical))
-                return
+                if index < len(self._queue.physical):
+                    physical = self._queue.physical[index]
+                    physical.claim(self._want(spare), partial(self._visited, physical))
+                    return
         self._finish()
 
-    def _want(self, spare: bool) -> Want:
-        queue, settings = self._queue, self._queue.settings
-        target = self._broker.dead_letter_target(queue)
+    def _want(self, spare_noisy: bool) -> Want:
+        context, queue = self._context, self._queue
+        settings = queue.settings
         return Want(
             limit=self._limit - len(self._found),
             timeout_us=self._timeout_us,
-            spread=settings.spread,
-            max_receives=settings.redrive.max_receives if target is not None and settings.redrive else 0,
-            sent_after_us=self._broker.clock.now_us() - settings.retention_us,
+            order_hint=settings.order_hint,
+            max_receives=max_receives(context, queue) if settings.redrive is not None else 0,
+            sent_after_us=context.clock.now_us() - settings.retention_us,
             attempt=self._attempt,
             delay_us=settings.delay_us,
-            spare=spare,
+            spare_noisy=spare_noisy,
             room_bytes=self._room_bytes,
+            max_in_flight=self._max_in_flight,
         )
 
     def _visited(self, physical: Physical, claimed: Claimed | StoreError) -> None:
@@ -170,6 +156,9 @@ class Receive:
                 self._finish()
             else:
                 self._answer(ServiceUnavailable())
+            return
+        if claimed.crowded and not self._found:
+            self._count_in_flight()
             return
         if claimed.bytes:
             self._room_bytes -= claimed.bytes
@@ -182,10 +171,10 @@ class Receive:
             self._next_us = min(claimed.next_us, self._next_us or claimed.next_us)
         if claimed.expired:
             self._queue.expired += len(claimed.expired)
-            if self._broker.watch is not None:
-                self._broker.watch.expired(self._queue, physical, claimed.expired)
+            if self._context.watch is not None:
+                self._context.watch.expired(self._queue, physical, claimed.expired)
         if claimed.dead:
-            self._broker.bury(self._queue, physical, claimed.dead, self._buried)
+            bury(self._context, self._queue, physical, claimed.dead, self._buried)
         else:
             self._visit()
 
@@ -199,64 +188,65 @@ class Receive:
     def _finish(self) -> None:
         if self._found:
             self._deliver()
-        elif self._wait_s > 0 and not self._done and self._queue.alive:
-            self._wait()
+        elif self._wait_s > 0 and not self._over and self._queue.alive:
+            fault = self._wait(self._expected_us())
+            if fault is not None:
+                self._answer(fault)
         else:
             self._answer([])
+
+    def _expected_us(self) -> int | None:
+        """When a message becomes visible, as far as is known."""
+        if self._crowded:
+            # What is visible is none of its business until something has left.
+            return self._context.clock.now_us() + _CROWDED_US
+        known = [t for t in (self._next_us, self._queue.next_visible_us(self._tried_us)) if t is not None]
+        return min(known, default=None)
 
     def _deliver(self) -> None:
         found, self._found = self._found, []
         queue = self._queue
-        if queue.waiters:
-            queue.expect(min(delivery.entry.visible_us for delivery in found))
-        if self._done or not self._reply(found):
-            self._broker.give_back(queue, found)
+        if self._over or not self._reply(found):
+            give_back(found)
         else:
             queue.received += len(found)
+            for physical, entries in by_physical(found):
+                self._context.store.delivered(physical, entries)
         self._end()
         self._pass_on()
 
     def _answer(self, outcome: list[Delivery] | Fault) -> None:
-        if not self._done:
+        if not self._over:
             self._end()
             self._reply(outcome)
             if not outcome:
                 self._queue.empty += 1
         self._pass_on()
 
-    def _pass_on(self) -> None:
-        """Who was woken and does not wait again lets the next in line look: one wake-up may stand for many messages."""
-        if self._woken:
-            self._woken = False
-            self._queue.wake(1)
-
-    def _wait(self) -> None:
-        queue = self._queue
-        if self._timer is None:
-            if self._broker.waiting >= self._broker.max_waiting:
-                # An empty answer would be taken for an empty queue, and asked for again at once.
-                self._answer(Throttling("Too many receives wait for messages. Please try again, or do not wait."))
-                return
-            self._broker.waiting += 1
-            self._timer = asyncio.get_running_loop().call_later(self._wait_s, self.give_up)
-        queue.waiters[self] = None
-        if self._woken:
-            # Woken for nothing: it keeps its place at the front.
-            self._woken = False
-            queue.waiters.move_to_end(self, last=False)
-        if self._crowded:
-            # What is visible is none of its business until something has left.
-            queue.expect(self._broker.clock.now_us() + _CROWDED_US)
-            return
-        known = [t for t in (self._next_us, queue.next_visible_us(self._tried_us)) if t is not None]
-        if known:
-            queue.expect(min(known))
-
     def give_up(self) -> None:
-        """The waiting time is over, or the service stops."""
-        if self in self._queue.waiters:
-            del self._queue.waiters[self]
+        self._run_out()
+
+    def _run_out(self) -> None:
+        if self._leave():
             self._answer([])
         else:
             # A claim is under way: its outcome decides.
             self._wait_s = 0
+
+
+def by_physical(deliveries: list[Delivery]) -> list[tuple[Physical, list[Entry]]]:
+    """Entries by where they came from."""
+    if len(deliveries) == 1:
+        return [(deliveries[0].physical, [deliveries[0].entry])]
+    parts: dict[int, tuple[Physical, list[Entry]]] = {}
+    for delivery in deliveries:
+        part = parts.setdefault(delivery.physical.record.number, (delivery.physical, []))
+        part[1].append(delivery.entry)
+    return list(parts.values())
+
+
+def give_back(deliveries: list[Delivery]) -> None:
+    """Nobody got these: make them visible again, as if they had not been received."""
+    for physical, entries in by_physical(deliveries):
+        # If the store fails, they come back by themselves when their visibility timeout is over.
+        physical.release(entries, lambda outcome: None)

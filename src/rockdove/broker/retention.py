@@ -5,11 +5,11 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from rockdove.broker.ask import ask
-from rockdove.broker.directory import Directory
+from rockdove.broker.context import Context
 from rockdove.broker.queue import Queue
-from rockdove.broker.watch import Watch
-from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import ServiceUnavailable
+from rockdove.store.base import Physical
 
 # Seconds between two looks at the queues. A receive never gives an expired message, swept or not.
 ROUND_S = 5.0
@@ -21,13 +21,13 @@ RAREST_S = 60
 class Retention:
     """Goes round the queues and removes what is too old, a bounded number at a time."""
 
-    def __init__(self, directory: Directory, clock: Clock) -> None:
-        self._directory = directory
-        self._clock = clock
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._directory = context.directory
+        self._clock = context.clock
         self._task: asyncio.Task[None] | None = None
         # When each queue was swept last.
         self._swept: WeakKeyDictionary[Queue, int] = WeakKeyDictionary()
-        self.watch: Watch | None = None
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run())
@@ -66,15 +66,16 @@ class Retention:
     async def _sweep_queue(self, queue: Queue) -> int:
         number = 0
         for physical in queue.physical:
-            # Nothing can be claimed also where all that is left stands behind a leased message of its group.
-            if physical.next_visible_us() is None and not physical.in_flight_at_most():
-                continue
-            while removed := await ask(partial(physical.expire, self._clock.now_us() - queue.settings.retention_us)):
+            while removed := await self._expire(queue, physical):
                 number += len(removed)
                 queue.expired += len(removed)
-                if queue.fifo:
-                    # What was in flight has held up its group.
-                    queue.wake(len(removed))
-                if self.watch is not None:
-                    self.watch.expired(queue, physical, removed)
+                if self._context.watch is not None:
+                    self._context.watch.expired(queue, physical, removed)
         return number
+
+    async def _expire(self, queue: Queue, physical: Physical) -> list[int]:
+        upkeep = self._context.store.upkeep
+        if upkeep is None or not physical.hint().may_hold_any:
+            return []
+        sent_after_us = self._clock.now_us() - queue.settings.retention_us
+        return await ask(partial(upkeep.expire, physical, sent_after_us))

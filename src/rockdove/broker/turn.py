@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 
-class Turns:
+class MemoryTurns:
     """Whoever takes a turn gives it back. Those who find none are started later, in their order."""
 
     def __init__(self, number: int) -> None:

@@ -31,13 +31,14 @@ def announce(service: Service, output: Output) -> None:
     settings, port, names = service.settings, service.port, service.certificate_names()
     scheme = "http" if names is None else "https"
     url = url_of(settings.host, port, scheme)
-    folder = None if settings.store == "memory" else str(settings.data.absolute())
+    location = service.location
+    folder = None if location.folder is None else str(location.folder.absolute())
     if output.as_json:
-        output.record({"ready": url, "data": folder, "store": settings.store})
+        output.record({"ready": url, "data": folder, "store": location.name})
         return
     output.line(f"Rockdove {__version__}")
     if folder is None:
-        output.line("data: in memory; nothing is kept when the service ends\n")
+        output.line(f"data: in {location.name}; nothing is kept when the service ends\n")
     else:
         output.line(f"data: {folder}\n")
     verify = ""

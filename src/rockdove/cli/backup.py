@@ -11,8 +11,8 @@ from rockdove.cli.failure import Code, Failure
 from rockdove.cli.figure import size
 from rockdove.cli.output import Output, Progress, note
 from rockdove.core.errors import DataFolderError
-from rockdove.store.backup import NotEmpty, NothingThere, copy
-from rockdove.store.keyfile import KEY_FILE
+from rockdove.store.common.keyfile import KEY_FILE
+from rockdove.store.sqlite.backup import NotEmpty, NothingThere, copy
 
 
 def backup(

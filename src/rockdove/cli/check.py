@@ -10,10 +10,10 @@ from rockdove.cli.failure import Code, Failure
 from rockdove.cli.figure import amount, size
 from rockdove.cli.output import Output, Progress
 from rockdove.core.errors import DataFolderError
-from rockdove.store.backup import NothingThere
-from rockdove.store.check import Report
-from rockdove.store.check import check as look_over
-from rockdove.store.folder import FolderInUse
+from rockdove.store.sqlite.backup import NothingThere
+from rockdove.store.sqlite.check import Report
+from rockdove.store.sqlite.check import check as look_over
+from rockdove.store.sqlite.folder import FolderInUse
 
 ADVICE = (
     'Leave this folder as it is, and restore a backup into another one. "rockdove serve" may not start on this one, or '

@@ -9,7 +9,6 @@ import os
 import shlex
 import signal
 import socket
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -30,15 +29,9 @@ from rockdove.server.log import Form, Level, configure
 from rockdove.server.page import is_loopback
 from rockdove.server.service import Service, Settings
 from rockdove.server.tls import TlsError
-from rockdove.store.folder import DATABASE, LOCK
+from rockdove.store.registry import Location, UnknownStore, locate
+from rockdove.store.sqlite.folder import LOCK
 from rockdove.trace import Keep, KeepError, MissingExtra, TraceFolderError, keep
-
-
-class StoreName(StrEnum):
-    """The stores to choose from."""
-
-    sqlite = "sqlite"
-    memory = "memory"
 
 
 @with_limits
@@ -56,8 +49,14 @@ def serve(
         Path, typer.Option(metavar="DIR", envvar="ROCKDOVE_DATA", help="Folder that holds the messages.")
     ] = Path("data"),
     store: Annotated[
-        StoreName, typer.Option(envvar="ROCKDOVE_STORE", help="Where messages live; memory forgets them at the end.")
-    ] = StoreName.sqlite,
+        str,
+        typer.Option(
+            metavar="STORE",
+            envvar="ROCKDOVE_STORE",
+            help="Where messages live: sqlite (in the folder of --data), sqlite:DIR, or memory, which forgets them at "
+            "the end.",
+        ),
+    ] = "sqlite",
     region: Annotated[
         str, typer.Option(metavar="NAME", envvar="ROCKDOVE_REGION", help="The region that ARNs carry.")
     ] = "us-east-1",
@@ -168,8 +167,9 @@ def serve(
       rockdove serve --port 0 --data /var/lib/rockdove
       rockdove serve --store memory --no-cool-down
     """
-    if _is_exposed(host) and (store is StoreName.memory or not (data / DATABASE).exists()):
-        raise _exposed(host, None if store is StoreName.memory else data)
+    location = _locate(store, data)
+    if _is_exposed(host) and location.is_new:
+        raise _exposed(host, location)
     if (tls_cert is None) != (tls_key is None):
         raise Failure("TLS needs both a certificate and its key: --tls-cert FILE --tls-key FILE", Code.USAGE)
     configure(log_format, log_level)
@@ -177,7 +177,7 @@ def serve(
         host=host,
         port=port,
         data=data,
-        store=store.value,
+        store=store,
         region=_region(region),
         trust_proxy=trust_proxy,
         cool_down=cool_down,
@@ -194,6 +194,13 @@ def serve(
         allow_host=tuple(map(_host, allow_host or ())),
     )
     uvloop.run(_run(settings, as_json))
+
+
+def _locate(store: str, data: Path) -> Location:
+    try:
+        return locate(store, data)
+    except UnknownStore as error:
+        raise Failure(f"--store: {error}", Code.USAGE) from None
 
 
 def _region(text: str) -> str:
@@ -232,12 +239,13 @@ def _is_exposed(host: str) -> bool:
     return not all(is_loopback(str(address)) for address in found)
 
 
-def _exposed(host: str, data: Path | None) -> Failure:
+def _exposed(host: str, location: Location) -> Failure:
     """Without a folder there is nowhere to add an account before the service runs."""
+    folder = location.folder
     advice = (
-        "in memory there can be none when it starts: use --host 127.0.0.1, or --store sqlite and add one"
-        if data is None
-        else f'add one with "rockdove account add NAME --data {shlex.quote(str(data))}", or use --host 127.0.0.1'
+        f"in {location.name} there can be none when it starts: use --host 127.0.0.1, or --store sqlite and add one"
+        if folder is None
+        else f'add one with "rockdove account add NAME --data {shlex.quote(str(folder))}", or use --host 127.0.0.1'
     )
     return Failure(
         f"will not listen on {host}: others could reach it there, and there are no accounts to keep them out; {advice}",
@@ -272,11 +280,11 @@ async def _start(settings: Settings) -> Service:
     try:
         await service.start()
     except ExposedError:
-        raise _exposed(settings.host, None if settings.store == "memory" else settings.data) from None
+        raise _exposed(settings.host, service.location) from None
     except (MissingExtra, TraceFolderError) as error:
         raise Failure(f"--trace: {error}") from None
     except DataFolderError as error:
-        raise Failure(str(error), Code.REFUSED if _is_held(settings.data) else Code.FAILED) from None
+        raise Failure(str(error), Code.REFUSED if _is_held(service.location) else Code.FAILED) from None
     except TlsError as error:
         raise Failure(str(error), Code.USAGE) from None
     except origin.OriginError as error:
@@ -286,8 +294,11 @@ async def _start(settings: Settings) -> Service:
     return service
 
 
-def _is_held(folder: Path) -> bool:
+def _is_held(location: Location) -> bool:
     """Whether another process has the data folder."""
+    folder = location.folder
+    if folder is None:
+        return False
     try:
         lock = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -306,7 +306,7 @@ class Settings(Struct, frozen=True):
     wait_s: int
     retention_us: int
     max_message_bytes: int
-    spread: int
+    order_hint: int
     content_deduplication: bool
     deduplicate_by_group: bool
     redrive: Redrive | None
@@ -323,7 +323,7 @@ def settings(attributes: Mapping[str, str], fifo: bool) -> Settings:
         retention_us=int(have["MessageRetentionPeriod"]) * SECOND_US,
         max_message_bytes=int(have["MaximumMessageSize"]),
         # "auto" is for stores in which receivers can race for one message; ours decide one after another.
-        spread={"none": 0, "auto": 1}[hint] if hint in ("none", "auto") else int(hint),
+        order_hint={"none": 0, "auto": 1}[hint] if hint in ("none", "auto") else int(hint),
         content_deduplication=have.get("ContentBasedDeduplication") == "true",
         deduplicate_by_group=have.get("DeduplicationScope") == "messageGroup",
         redrive=redrive(have["RedrivePolicy"]) if have.get("RedrivePolicy") else None,

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 # The time from which a leased message may be received: no clock reaches it. (In FIFO queues what waits behind others
-# of its group has a time after it; see `rockdove.store.grouped`.)
+# of its group has a time after it; see `rockdove.store.sqlite.grouped`.)
 LEASED_US = 1 << 60
 # Stands for a consumer's shards all together.
 ALL_SHARDS = -1

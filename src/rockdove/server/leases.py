@@ -7,7 +7,7 @@ from functools import partial
 
 import msgspec
 
-from rockdove.broker.broker import Broker
+from rockdove.broker.context import Context
 from rockdove.broker.lease import Given, Leasing
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
@@ -26,9 +26,9 @@ MAX_SEQUENCE = 2**63 - 1
 class LeaseOperations:
     """One method for each operation."""
 
-    def __init__(self, broker: Broker, tracer: Tracer | None = None) -> None:
-        self._leasing = Leasing(broker)
-        self._queue = broker.directory.by_url
+    def __init__(self, context: Context, tracer: Tracer | None = None) -> None:
+        self._leasing = Leasing(context)
+        self._queue = context.directory.by_url
         self._tracer = tracer
 
     def lease_batch(self, call: Call, request: shape.LeaseBatch) -> None:

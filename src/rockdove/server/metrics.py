@@ -20,6 +20,7 @@ from prometheus_client.registry import Collector
 from rockdove import __version__
 from rockdove.broker.ask import ask
 from rockdove.broker.broker import Broker
+from rockdove.broker.gather import Gatherer
 from rockdove.broker.queue import Queue
 from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import SECOND_US
@@ -131,8 +132,11 @@ class Metrics:
         )
 
     async def _held(self, now_us: int) -> dict[str, Held]:
+        leases = self._broker.store.leases
+        if leases is None:
+            return {}
         try:
-            holdings: dict[str, Holding] = await ask(self._broker.store.leases.holdings)
+            holdings: dict[str, Holding] = await ask(leases.holdings)
         except Fault:
             return {}
         own = {queue.record.uid: label(queue) for queue in self._places.own}
@@ -147,7 +151,7 @@ class Metrics:
     async def _levels(self, queues: Iterable[Queue]) -> dict[str, Level]:
         levels = {queue: Level(Counts(0, 0, 0)) for queue in queues}
         # Of an empty queue nothing needs to be asked.
-        full = [queue for queue in levels if _may_have_any(queue)]
+        full = [queue for queue in levels if queue.may_hold_any()]
         for start in range(0, len(full), AT_ONCE):
             await self._ask({queue: levels[queue] for queue in full[start : start + AT_ONCE]})
         return {label(queue): level for queue, level in levels.items()}
@@ -155,25 +159,20 @@ class Metrics:
     async def _ask(self, levels: dict[Queue, Level]) -> None:
         """Fill in levels; all questions go to the store in one batch."""
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        left = 2 * len(levels)
+        # What could not be told is left open.
+        gatherer = Gatherer(lambda fault: None if told.done() else told.set_result(None))
 
-        def one_less() -> None:
-            nonlocal left
-            left -= 1
-            if not left and not told.done():
-                told.set_result(None)
+        def counted(level: Level, counts: Counts) -> None:
+            level.counts = counts
 
-        def counted(level: Level, counts: Counts | Fault) -> None:
-            level.counts = counts if isinstance(counts, Counts) else None
-            one_less()
-
-        def aged(level: Level, oldest_us: int | Fault | None) -> None:
-            level.oldest_us = None if isinstance(oldest_us, Fault) else oldest_us
-            one_less()
+        def aged(level: Level, oldest_us: int | None) -> None:
+            level.oldest_us = oldest_us
 
         for queue, level in levels.items():
-            self._broker.count(queue, partial(counted, level))
-            self._broker.oldest(queue, partial(aged, level))
+            level.counts = None
+            self._broker.count(queue, gatherer.part(partial(counted, level)))
+            self._broker.oldest(queue, gatherer.part(partial(aged, level)))
+        gatherer.close()
         await told
 
 
@@ -181,11 +180,6 @@ def label(queue: Queue) -> str:
     """A queue's name, with its account before it where there are accounts; the two never meet, names have no slash."""
     account, name = queue.key
     return name if account == FIRST_ID else f"{account}/{name}"
-
-
-def _may_have_any(queue: Queue) -> bool:
-    """Leased messages become visible at no time, and are in flight."""
-    return queue.in_flight_at_most() > 0 or any(part.next_visible_us() is not None for part in queue.physical)
 
 
 def _age_s(level: Level, now_us: int) -> float:
@@ -197,11 +191,7 @@ def _sum(levels: Iterable[Level]) -> Level:
     known, total = list(levels), Counts(0, 0, 0)
     for each in known:
         if each.counts is not None:
-            total = Counts(
-                total.visible + each.counts.visible,
-                total.in_flight + each.counts.in_flight,
-                total.delayed + each.counts.delayed,
-            )
+            total += each.counts
     return Level(total, min((each.oldest_us for each in known if each.oldest_us is not None), default=None))
 
 

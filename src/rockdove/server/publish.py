@@ -1,7 +1,7 @@
 """Publishing once: from a request to the broker, and from its outcome to the result."""
 
-from rockdove.broker.broker import Broker
 from rockdove.broker.compose import compose, message_bytes
+from rockdove.broker.context import Context
 from rockdove.broker.publish import Chunk, Publisher
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
@@ -19,10 +19,10 @@ from rockdove.wire.shape import BatchResultErrorEntry
 class PublishOperations:
     """Its one operation."""
 
-    def __init__(self, broker: Broker, tracer: Tracer | None = None) -> None:
-        self._publisher = Publisher(broker)
-        self._queue = broker.directory.by_url
-        self._clock = broker.clock
+    def __init__(self, context: Context, tracer: Tracer | None = None) -> None:
+        self._publisher = Publisher(context)
+        self._queue = context.directory.by_url
+        self._clock = context.clock
         self._tracer = tracer
 
     async def publish_once(self, call: Call, request: shape.PublishOnce) -> shape.PublishOnceResult:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import random
 import socket
 import ssl
 import uuid
@@ -18,8 +17,11 @@ from rockdove import __version__
 from rockdove.broker.accounts import Accounts
 from rockdove.broker.admin import Admin
 from rockdove.broker.broker import Broker
+from rockdove.broker.context import Context, WaitingRoom
 from rockdove.broker.directory import Directory
+from rockdove.broker.feed import Feed
 from rockdove.broker.leasekeeper import LeaseKeeper
+from rockdove.broker.mover import Mover
 from rockdove.broker.movetask import MoveTasks
 from rockdove.broker.retention import Retention
 from rockdove.core import limits
@@ -46,10 +48,8 @@ from rockdove.server.reader import Reader
 from rockdove.server.timing import Timing
 from rockdove.server.tls import Certificate, Names, TlsError
 from rockdove.server.tracer import Tracer
-from rockdove.store.base import Snapshot, Store
-from rockdove.store.keyfile import KeyFile, KeySource, MemoryKey
-from rockdove.store.memory import MemoryStore
-from rockdove.store.sqlite import SqliteStore
+from rockdove.store.base import Snapshot
+from rockdove.store.registry import locate
 from rockdove.trace import SERVER, Keep, Recorder
 from rockdove.wire.operation import OPERATIONS, Operation
 from rockdove.wire.shape import Request, Result
@@ -113,7 +113,8 @@ class Service:
         self.trust_proxy = settings.trust_proxy
         self.connections: set[Reader] = set()
         self.clock = clock or SystemClock()
-        self.store = self._make_store()
+        self.location = locate(settings.store, settings.data)
+        self.store = self.location.open(self.clock, asyncio.get_running_loop())
         self.guard = Guard(settings.limits)
         self.origins = Origins(settings.cors_origin)
         self.hosts = Hosts(settings.host, settings.allow_host, settings.trust_proxy)
@@ -129,19 +130,11 @@ class Service:
         self.recorder = self._make_recorder()
         self.tracer: Tracer | None = None
 
-    def _make_store(self) -> Store:
-        if self.settings.store == "memory":
-            return MemoryStore(self.clock, random.Random())
-        return SqliteStore(self.settings.data, self.clock, random.Random(), asyncio.get_running_loop())
-
     def _make_recorder(self) -> Recorder | None:
         settings = self.settings
         if settings.trace is None:
             return None
         return Recorder(settings.trace, socket.gethostname(), SERVER, settings.trace_keep)
-
-    def _make_key(self) -> KeySource:
-        return MemoryKey() if self.settings.store == "memory" else KeyFile(self.settings.data)
 
     async def start(self) -> None:
         """Open the store and listen.
@@ -151,7 +144,7 @@ class Service:
         if self.recorder is not None:
             self.recorder.check()
         context = self._certificate.load() if self._certificate is not None else None
-        snapshot = self.store.open()
+        snapshot = await self.store.open()
         try:
             self._build(snapshot)
             self._check_origins()
@@ -162,7 +155,7 @@ class Service:
         except BaseException:
             self.store.close()
             raise
-        self.move_tasks.load(snapshot.tasks)
+        self.mover.start()
         self.retention.start()
         self.lease_keeper.start()
         log.info("listening on %s, port %d", self.settings.host, self.port, extra=fields("start", version=__version__))
@@ -177,24 +170,26 @@ class Service:
     def _build(self, snapshot: Snapshot) -> None:
         settings, most = self.settings, self.settings.limits
         directory = Directory(self.store, self.clock, settings.region, settings.cool_down, most.max_queues_per_account)
-        directory.load(snapshot.queues, snapshot.deleted)
-        receipts = Receipts(snapshot.secret)
-        self.broker = Broker(self.store, directory, receipts, self.clock, settings.max_in_flight, most.max_long_polls)
-        self.accounts = Accounts(self.store, self.clock, self._make_key(), directory.names_of)
+        context = Context(self.store, directory, Receipts(snapshot.secret), self.clock, settings.max_in_flight)
+        context.waiting = WaitingRoom(most.max_long_polls)
+        self.feed = Feed(self.store.records)
+        self.broker = Broker(context)
+        self.accounts = Accounts(self.store.records, self.feed, self.clock, self.location.key(), directory.names_of)
         self.accounts.on_change = self._end_polls
-        self.accounts.load(snapshot.accounts, snapshot.former_accounts)
-        self.retention = Retention(directory, self.clock)
-        self.move_tasks = MoveTasks(self.broker)
-        self.lease_keeper = LeaseKeeper(self.broker, settings.lease_keep_s)
+        self.move_tasks = MoveTasks(context, self.feed)
+        self.feed.start(snapshot, directory, self.accounts, self.move_tasks)
+        self.retention = Retention(context)
+        self.mover = Mover(context, self.move_tasks)
+        self.lease_keeper = LeaseKeeper(context, settings.lease_keep_s)
         if self.recorder is not None:
             self.tracer = Tracer(self.recorder.add, self.broker)
-            self.broker.watch = self.retention.watch = self.tracer
+            context.watch = self.tracer
         self._handlers = _handlers(
             Messages(self.broker, self.tracer),
-            Queues(directory, Admin(self.broker), self.move_tasks, self.tracer),
+            Queues(directory, Admin(context, self.feed), self.move_tasks, self.tracer),
             AccountOperations(self.accounts),
-            LeaseOperations(self.broker, self.tracer),
-            PublishOperations(self.broker, self.tracer),
+            LeaseOperations(context, self.tracer),
+            PublishOperations(context, self.tracer),
         )
         shown = settings.metrics_queues
         self.metrics = Metrics(self.broker, shown, self.connections, self.timings, self.recorder)
@@ -255,7 +250,7 @@ class Service:
         self.guard.close()
         await self.retention.close()
         await self.lease_keeper.close()
-        await self.move_tasks.close()
+        await self.mover.close()
         await self.metrics.close()
         self.store.close()
         if self.recorder is not None:

@@ -178,7 +178,7 @@ def test_a_request_does_not_overtake_one_that_was_read_before(
             if each._transport is not None and each._transport.get_extra_info("peername")[1] == port
         ]
         connection.data_received(first)
-        while not service.service.broker.waiting:
+        while not service.service.broker.context.waiting.number:
             await asyncio.sleep(0.001)
         connection.data_received(second)
         assert connection.waiting is not None
@@ -291,7 +291,7 @@ def test_receives_that_wait(start: Start, dial: Dial, web: Callable[..., Web]) -
     url, full = client.create("empty"), client.create("full")
 
     async def waiting() -> int:
-        return service.service.broker.waiting
+        return service.service.broker.context.waiting.number
 
     wires = [receive_wait(service, dial, url) for _ in range(2)]
     assert eventually(lambda: service.run(waiting()) == 2)

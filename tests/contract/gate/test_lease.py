@@ -102,7 +102,7 @@ def test_who_waits_when_the_permission_is_taken_away_leases_nothing(
     broker = alice.service.service.broker
     with _client(bob) as guest, _client(alice) as owner, ThreadPoolExecutor(1) as aside:
         waiting = aside.submit(guest.lease_batch, queue.url, "reader", 0, 0, wait_s=20)
-        while not broker.waiting:
+        while not broker.context.waiting.number:
             time.sleep(0.01)
         queue.set(Policy="")
         queue.send("not for bob")

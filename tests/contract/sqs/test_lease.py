@@ -255,7 +255,7 @@ def live_web(live: RunningService) -> Iterator[Web]:
 
 def _waiting(live: RunningService, number: int) -> None:
     """Go on when so many requests wait; a test that never gets there ends by its timeout."""
-    while live.service.broker.waiting != number:
+    while live.service.broker.context.waiting.number != number:
         time.sleep(0.01)
 
 

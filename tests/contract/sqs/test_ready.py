@@ -3,7 +3,7 @@
 import apsw
 import pytest
 
-from rockdove.store.sqlite import SqliteStore
+from rockdove.store.sqlite.store import SqliteStore
 from tests.support.metrics import scrape
 from tests.support.raw import Web
 from tests.support.service import RunningService, Services

@@ -23,23 +23,23 @@ def test_accounts_come_back(bench: Bench) -> None:
     keys = [Key("RDAK1", "sealed", 1), Key("RDAK2", "sealed too", 2)]
     one = account(1, admin=True, keys=keys, password="$argon2id$ü")
     two = account(2, enabled=False)
-    bench.do(bench.store.put_account, one)
-    bench.do(bench.store.put_account, two)
+    bench.put_account(one)
+    bench.put_account(two)
     bench.reopen()
     assert by_id(bench.snapshot.accounts) == [one, two]
 
 
 def test_a_record_is_replaced(bench: Bench) -> None:
-    bench.do(bench.store.put_account, account())
+    bench.put_account(account())
     changed = replace(account(), name="other", enabled=False, keys=[Key("RDAK3", "s", 3)])
-    bench.do(bench.store.put_account, changed)
+    bench.put_account(changed)
     bench.reopen()
     assert bench.snapshot.accounts == [changed]
 
 
 def test_only_what_was_put_counts(bench: Bench) -> None:
     kept = account()
-    bench.do(bench.store.put_account, kept)
+    bench.put_account(kept)
     kept.keys.append(Key("RDAK4", "s", 4))
     bench.reopen()
     assert bench.snapshot.accounts == [account()]
@@ -47,8 +47,8 @@ def test_only_what_was_put_counts(bench: Bench) -> None:
 
 def test_of_a_dropped_account_the_id_is_remembered(bench: Bench) -> None:
     for number in (1, 2, 3):
-        bench.do(bench.store.put_account, account(number))
-    bench.do(bench.store.drop_account, account(2).id)
+        bench.put_account(account(number))
+    bench.drop_account(account(2).id)
     bench.reopen()
     assert by_id(bench.snapshot.accounts) == [account(1), account(3)]
     assert bench.snapshot.former_accounts == [account(2).id]
@@ -57,17 +57,17 @@ def test_of_a_dropped_account_the_id_is_remembered(bench: Bench) -> None:
 def test_accounts_are_apart_from_queues(bench: Bench) -> None:
     queue = bench.queue()
     queue.send("a")
-    bench.do(bench.store.put_account, account(0))
-    bench.do(bench.store.drop_account, account(0).id)
+    bench.put_account(account(0))
+    bench.drop_account(account(0).id)
     bench.reopen()
     assert bench.snapshot.queues == [queue.record]
     assert queue.read() == ["a"]
 
 
 def test_what_is_done_survives_a_crash(durable: Bench) -> None:
-    durable.do(durable.store.put_account, account(1))
-    durable.do(durable.store.put_account, account(2))
-    durable.do(durable.store.drop_account, account(1).id)
+    durable.put_account(account(1))
+    durable.put_account(account(2))
+    durable.drop_account(account(1).id)
     durable.crash()
     assert durable.snapshot.accounts == [account(2)]
     assert durable.snapshot.former_accounts == [account(1).id]

@@ -14,7 +14,7 @@ def draft_of(entry: Entry, visible_us: int) -> Draft:
 
 def transfer(source: Queue, ids: list[int], target: Queue, drafts: list[Draft]) -> list[Appended]:
     moved: list[Appended] = source.bench.do(
-        source.bench.store.transfer, source.physical(), ids, target.physical(), drafts
+        source.bench.transfers.transfer, source.physical(), ids, target.physical(), drafts
     )
     return moved
 
@@ -214,7 +214,7 @@ def test_transfer_to_a_queue_that_is_gone_loses_nothing(bench: Bench) -> None:
     gone, draft = target.physical(), target.draft("a")
     target.drop()
     with pytest.raises(StoreError):
-        bench.do(bench.store.transfer, source.physical(), [id], gone, [draft])
+        bench.do(bench.transfers.transfer, source.physical(), [id], gone, [draft])
     assert source.count() == (1, 0, 0)
     assert source.read() == ["a"]
 

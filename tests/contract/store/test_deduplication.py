@@ -82,15 +82,15 @@ def test_outlives_one_of_several_physical_queues(bench: Bench) -> None:
     queue = bench.queue(fifo=True, physical=2)
     (first,) = queue.append([queue.draft("a", group="g", key="k")], at=0)
     del queue.record.physical[1]
-    bench.do(bench.store.put_queue, queue.record)
+    bench.put_queue(queue.record)
     assert queue.append([queue.draft("b", group="g", key="k")], at=0) == [first]
 
 
 def test_goes_with_the_queue(bench: Bench, fifo: Queue) -> None:
     fifo.append([fifo.draft("a", group="g", key="k")])
     fifo.drop()
-    fifo.record.physical = [bench.store.new_physical()]
-    bench.do(bench.store.put_queue, fifo.record)
+    fifo.record.physical = bench.reserve()
+    bench.put_queue(fifo.record)
     fifo.append([fifo.draft("b", group="g", key="k")])
     assert fifo.read() == ["b"]
 

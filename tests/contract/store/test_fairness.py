@@ -127,13 +127,13 @@ def test_in_order_while_nobody_is_noisy(queue: Queue) -> None:
 def test_with_spread(queue: Queue, spread: int) -> None:
     make_noise(queue, 1_000)
     queue.send("quiet", group="quiet")
-    assert "quiet" in queue.read(10, spread=spread) + queue.read(10, spread=spread)
+    assert "quiet" in queue.read(10, order_hint=spread) + queue.read(10, order_hint=spread)
 
 
 def test_spread_stays_in_its_window_with_groups(queue: Queue) -> None:
     waiting = queue.append([queue.draft("x", group=f"tenant {number % 20}") for number in range(100)])
     ids = [appended.id for appended in waiting]
-    got = [entry.id for entry in queue.take(5, spread=6)]
+    got = [entry.id for entry in queue.take(5, order_hint=6)]
     assert len(got) == 5
     assert got == sorted(got)
     assert set(got) <= set(ids[:10])
@@ -233,7 +233,7 @@ def test_what_was_leased_has_its_turn_again(bench: Bench) -> None:
 
 
 def test_more_groups_than_are_remembered(bench: Bench, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rockdove.store.turn.MOST_GROUPS", 40)
+    monkeypatch.setattr("rockdove.store.sqlite.group_order.MOST_GROUPS", 40)
     make_noise(queue, 100)
     for number in range(100):
         queue.send(str(number), group=f"tenant {number * 37 % 100:02}")
@@ -250,7 +250,7 @@ def test_quiet_groups_of_one_time_come_in_the_order_of_sending(queue: Queue) -> 
 
 
 def test_groups_are_found_in_steps_after_a_restart(bench: Bench, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rockdove.store.fair.WALK_AT_ONCE", 3)
+    monkeypatch.setattr("rockdove.store.sqlite.fair.WALK_AT_ONCE", 3)
     make_noise(queue, 100)
     queue.append([queue.draft(str(number), group=f"tenant {number:02}") for number in range(20)])
     bench.reopen()

@@ -272,7 +272,7 @@ def test_a_shorter_delay_holds_for_what_waits(bench: Bench) -> None:
     assert fifo.read() == []
     fifo.set_delay(10)
     assert fifo.count() == (2, 0, 0)
-    assert fifo.physical().may_have_visible(bench.now_us)
+    assert fifo.may_have_visible()
     assert fifo.read() == ["a", "b"]
 
 
@@ -289,7 +289,7 @@ def test_a_new_delay_survives_reopening(bench: Bench, fifo: Queue) -> None:
 def test_retime_leaves_standard_queues_alone(bench: Bench, queue: Queue) -> None:
     queue.send("now")
     queue.send("later", delay_s=10)
-    bench.do(queue.physical().retime, 60_000_000)
+    bench.do(bench.upkeep.retime, queue.physical(), 60_000_000)
     assert queue.count() == (1, 0, 1)
     assert queue.read() == ["now"]
     bench.advance(10)
@@ -318,17 +318,16 @@ def test_next_us_of_a_delay(bench: Bench) -> None:
 
 
 def test_may_have_visible_never_denies(bench: Bench, fifo: Queue) -> None:
-    physical = fifo.physical()
-    assert not physical.may_have_visible(bench.now_us)
+    assert not fifo.may_have_visible()
     fifo.send("a", "b", group="g")
-    assert physical.may_have_visible(bench.now_us)
+    assert fifo.may_have_visible()
     (a,) = fifo.take(1, timeout_s=10)
-    assert physical.may_have_visible(bench.now_us + 10_000_000)
+    assert fifo.may_have_visible(bench.now_us + 10_000_000)
     assert fifo.remove_held(a)
-    assert physical.may_have_visible(bench.now_us)
+    assert fifo.may_have_visible()
     (b,) = fifo.take(1)
     assert fifo.remove_held(b)
-    assert not physical.may_have_visible(bench.now_us)
+    assert not fifo.may_have_visible()
 
 
 def test_the_lock_survives_reopening(bench: Bench, fifo: Queue) -> None:

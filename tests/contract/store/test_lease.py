@@ -7,7 +7,7 @@ import pytest
 
 from rockdove.core.lease import LEASED_US, Holder, Holding, Lease, LeaseName
 from rockdove.core.message import Extra
-from rockdove.store.leasing import Leased, Outcome
+from rockdove.store.base.lease import Leased, Outcome
 from tests.support.store import Bench, Queue, bodies, call
 
 KINDS = pytest.mark.parametrize("kind", ["plain", "grouped", "fifo"])
@@ -223,15 +223,15 @@ def test_a_number_that_is_given_out_again_is_not_mistaken(durable: Bench) -> Non
     assert queue.leased(0) == ["kept", "gone"]
     kept, gone = queue.record.physical
     queue.record.physical = [kept]
-    durable.do(durable.store.put_queue, queue.record)
+    durable.put_queue(queue.record)
     for _ in range(5):
         # What is emptied in the background goes through the same thread.
         queue.count()
     durable.reopen()
-    new = durable.store.new_physical()
+    (new,) = durable.reserve()
     assert new.number == gone.number
     queue.record.physical = [kept, new]
-    durable.do(durable.store.put_queue, queue.record)
+    durable.put_queue(queue.record)
     queue.send("new", at=1)
     assert queue.leased(1) == ["new"]
     assert queue.leased(0) == ["kept"]
@@ -243,7 +243,7 @@ def test_a_deleted_queue_takes_its_leases_along(bench: Bench, queue: Queue) -> N
     queue.send("a")
     queue.lease(0)
     queue.drop()
-    assert bench.do(bench.store.leases.holdings) == {}
+    assert bench.do(bench.leases.holdings) == {}
 
 
 @KINDS
@@ -351,7 +351,7 @@ def test_many_ask_for_one_at_once(bench: Bench, queue: Queue) -> None:
     queue.send(*map(str, range(100)))
 
     async def scenario() -> list[Leased]:
-        lease = bench.store.leases.lease
+        lease = bench.leases.lease
         parts = [queue.physical()]
         names = [LeaseName(queue.record.uid, "reader", shard, 0) for shard in (0, 1, 2) for _ in range(5)]
         calls = [call(partial(lease, name, parts, queue.want(10, room_bytes=10_000), True)) for name in names]
@@ -383,7 +383,7 @@ def test_receives_go_on_beside_it(queue: Queue) -> None:
 
 
 def test_who_holds_what_since_when(bench: Bench, queue: Queue) -> None:
-    leases = bench.store.leases
+    leases = bench.leases
     uid, start_us = queue.record.uid, bench.now_us
     queue.send("a", "b", "c")
     queue.lease(0, limit=2, consumer="one")

@@ -37,27 +37,38 @@ def test_find_gives_a_copy(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("fifo", [False, True])
-def test_in_flight_at_most(bench: Bench, fifo: bool) -> None:
+def test_crowded(bench: Bench, fifo: bool) -> None:
     queue = bench.queue(fifo)
     for number in range(10):
         queue.send(str(number), group=f"g{number}" if fifo else None)
-    physical = queue.physical()
-    assert physical.in_flight_at_most() == 0
+    assert not queue.is_crowded(1)
     claimed = queue.take(4, timeout_s=10)
-    assert physical.in_flight_at_most() == 4
+    assert queue.is_crowded(4)
+    assert not queue.is_crowded(5)
     assert queue.remove(claimed[0].id)
     assert queue.move(claimed[1], 0)
     queue.release(claimed[2])
-    assert physical.in_flight_at_most() in (1, 2)
+    assert queue.is_crowded(1)
+    assert not queue.is_crowded(3)
     bench.reopen()
-    physical = queue.physical()
-    assert physical.in_flight_at_most() >= 1
+    assert queue.is_crowded(1)
     bench.advance(20)
-    assert physical.in_flight_at_most() == 0
+    assert not queue.is_crowded(1)
+
+
+def test_all_physical_queues_together_are_crowded(bench: Bench) -> None:
+    queue = bench.queue(physical=2)
+    queue.send("a", at=0)
+    queue.send("b", "c", at=1)
+    assert queue.read(at=0, max_in_flight=2) == ["a"]
+    assert queue.read(1, at=1, max_in_flight=2) == ["b"]
+    assert queue.claim(at=1, max_in_flight=2).crowded
+    assert queue.claim(at=0, max_in_flight=2).crowded
+    assert queue.read(at=1, max_in_flight=3) == ["c"]
 
 
 @pytest.mark.parametrize("fifo", [False, True])
-def test_in_flight_at_most_after_reopening_within_a_second(bench: Bench, fifo: bool) -> None:
+def test_crowded_after_reopening_within_a_second(bench: Bench, fifo: bool) -> None:
     """One that came back a moment before must not be counted off as if it had still been in flight."""
     queue = bench.queue(fifo)
     bench.advance(0.3)
@@ -70,36 +81,36 @@ def test_in_flight_at_most_after_reopening_within_a_second(bench: Bench, fifo: b
     bench.reopen()
     assert queue.remove(back.id)
     assert queue.count() == (0, 1, 0)
-    assert queue.physical().in_flight_at_most() >= 1
+    assert queue.is_crowded(1)
 
 
 @pytest.mark.parametrize("fifo", [False, True])
 def test_next_visible_us(bench: Bench, fifo: bool) -> None:
     queue = bench.queue(fifo, attributes={"DelaySeconds": "10"})
-    assert queue.physical().next_visible_us() is None
+    assert queue.hint().next_us is None
     queue.send("a", group="g" if fifo else None)
     due_us = bench.now_us + 10_000_000
-    next_us = queue.physical().next_visible_us()
+    next_us = queue.hint().next_us
     assert next_us is not None
     assert next_us <= due_us
     bench.reopen()
-    next_us = queue.physical().next_visible_us()
+    next_us = queue.hint().next_us
     assert next_us is not None
     assert next_us <= due_us
     bench.advance(10)
     (entry,) = queue.take(timeout_s=30)
-    next_us = queue.physical().next_visible_us()
+    next_us = queue.hint().next_us
     assert next_us is not None
     assert next_us <= bench.now_us + 30_000_000
     assert queue.remove(entry.id)
     assert queue.claim().next_us is None
-    assert queue.physical().next_visible_us() is None
+    assert queue.hint().next_us is None
 
 
 def test_next_visible_us_of_a_standard_queue_is_near(bench: Bench, queue: Queue) -> None:
     """A wake-up that comes much too early would come again and again."""
     queue.send("a", delay_s=10)
-    assert queue.physical().next_visible_us() == bench.now_us + 10_000_000
+    assert queue.hint().next_us == bench.now_us + 10_000_000
     bench.advance(10)
     queue.take(timeout_s=30)
-    assert queue.physical().next_visible_us() == bench.now_us + 30_000_000
+    assert queue.hint().next_us == bench.now_us + 30_000_000

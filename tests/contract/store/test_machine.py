@@ -17,8 +17,8 @@ from rockdove.core.lease import ALL_SHARDS
 from rockdove.core.message import Entry
 from rockdove.core.publication import Parcel, PublicationName
 from rockdove.store.base import Appended, Draft
-from rockdove.store.leasing import Leased, Outcome
-from rockdove.store.publishing import Published
+from rockdove.store.base.lease import Leased, Outcome
+from rockdove.store.base.publication import Published
 from tests.support.publication_model import PublicationModel, parcel_bytes
 from tests.support.store import Bench, message, us
 from tests.support.store_model import Model, check_entries, state_of
@@ -216,7 +216,7 @@ class StoreMachine(RuleBasedStateMachine):
         name, model = PublicationName(self.queues[at].record.uid, *of), self.publications
         parcels = self._parcels(at, number)
         model.stage(name, attempt, chunk, parcels)
-        call = self.bench.store.publications.stage
+        call = self.bench.publications.stage
         told = self.bench.do(call, name, attempt, chunk, parcels, parcel_bytes(parcels))
         assert told == model.standing(name, attempt)
 
@@ -235,7 +235,7 @@ class StoreMachine(RuleBasedStateMachine):
         parcels = [parcel for _, chunk in sorted(model.chunks(name, attempt).items()) for parcel in chunk]
         parcels += self._parcels(at, number)
         drafts = [Draft(parcel.message(self.now_us), self.now_us + parcel.delay_us) for parcel in parcels]
-        call = self.bench.store.publications.publish
+        call = self.bench.publications.publish
         told: Published = self.bench.do(call, name, attempt, [(self.queues[at].physical(), drafts)])
         if model.is_open(name):
             assert told.appended is not None
@@ -246,7 +246,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert told.standing == model.standing(name, attempt)
 
     def _check_publication(self, name: PublicationName, attempt: str) -> None:
-        store, model = self.bench.store.publications, self.publications
+        store, model = self.bench.publications, self.publications
         assert self.bench.do(store.look, name, attempt) == model.standing(name, attempt)
         assert self.bench.do(store.chunks, name, attempt) == model.chunks(name, attempt)
 
@@ -306,7 +306,7 @@ class StoreMachine(RuleBasedStateMachine):
         drafts = [self._moved(target, entry) for entry in dead]
         physical = self.queues[source].physical(), self.queues[target].physical()
         ids = [entry.id for entry in dead]
-        moved: list[Appended] = self.bench.do(self.bench.store.transfer, physical[0], ids, physical[1], drafts)
+        moved: list[Appended] = self.bench.do(self.bench.transfers.transfer, physical[0], ids, physical[1], drafts)
         there = [
             draft for id, draft in zip(ids, drafts, strict=True) if self.models[source].remove(id, None, self.now_us)
         ]
@@ -364,12 +364,14 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def bounds_hold(self) -> None:
         for queue, model in zip(self.queues, self.models, strict=True):
-            physical = queue.physical()
-            assert physical.in_flight_at_most() >= model.counts(self.now_us)[1]
-            next_us, true_us = physical.next_visible_us(), model.next_us(self.now_us)
-            assert true_us is None or (next_us is not None and next_us <= true_us)
+            in_flight = model.counts(self.now_us)[1]
+            if in_flight:
+                assert queue.is_crowded(in_flight)
+            hint, true_us = queue.hint(), model.next_us(self.now_us)
+            assert true_us is None or (hint.next_us is not None and hint.next_us <= true_us)
+            assert hint.may_hold_any or not sum(model.counts(self.now_us))
             if model.claimable(self.now_us):
-                assert physical.may_have_visible(self.now_us)
+                assert hint.may_have_visible(self.now_us)
 
 
 class MemoryMachine(StoreMachine):

@@ -93,19 +93,19 @@ def test_what_is_handed_out_is_the_receivers_own(queue: Queue) -> None:
 def test_spread_never_leaves_its_window(queue: Queue, limit: int, spread: int) -> None:
     waiting = queue.send(*(str(number) for number in range(400)))
     while waiting:
-        got = [entry.id for entry in queue.take(limit, spread=spread)]
+        got = [entry.id for entry in queue.take(limit, order_hint=spread)]
         assert len(got) == min(limit, len(waiting))
         assert got == sorted(got)
         assert set(got) <= set(waiting[: limit + spread - 1])
         waiting = [id for id in waiting if id not in got]
-    assert queue.take(limit, spread=spread) == []
+    assert queue.take(limit, order_hint=spread) == []
 
 
 def test_spread_reaches_all_of_its_window(queue: Queue) -> None:
     ids = queue.send(*(str(number) for number in range(8)))
     seen: Counter[int] = Counter()
     for _ in range(200):
-        claimed = queue.take(3, spread=4)
+        claimed = queue.take(3, order_hint=4)
         seen.update(entry.id for entry in claimed)
         queue.release(*claimed)
         # Back in the order of sending: nothing may have moved for the next round.
@@ -118,25 +118,25 @@ def test_spread_reaches_all_of_its_window(queue: Queue) -> None:
 
 def test_spread_one_is_exact_order(queue: Queue) -> None:
     ids = queue.send(*(str(number) for number in range(100)))
-    assert [entry.id for _ in range(10) for entry in queue.take(10, spread=1)] == ids
+    assert [entry.id for _ in range(10) for entry in queue.take(10, order_hint=1)] == ids
 
 
 def test_no_order(queue: Queue) -> None:
     ids = queue.send(*(str(number) for number in range(1_000)))
-    draws = [[entry.id for entry in queue.take(10, spread=0)] for _ in range(100)]
+    draws = [[entry.id for entry in queue.take(10, order_hint=0)] for _ in range(100)]
     assert sorted(id for draw in draws for id in draw) == ids
     # Anything can come first, and what is drawn is in index order.
     assert max(ids.index(draw[-1]) for draw in draws[:20]) > 800
     assert all(first < second for draw in draws for first, second in pairwise(draw))
-    assert queue.take(10, spread=0) == []
+    assert queue.take(10, order_hint=0) == []
 
 
 def test_no_order_takes_only_what_is_visible(bench: Bench, queue: Queue) -> None:
     queue.send("later", delay_s=10)
     queue.send("now")
-    assert queue.read(10, spread=0) == ["now"]
+    assert queue.read(10, order_hint=0) == ["now"]
     bench.advance(10)
-    assert queue.read(10, spread=0) == ["later"]
+    assert queue.read(10, order_hint=0) == ["later"]
 
 
 def test_physical_queues_do_not_see_each_other(bench: Bench) -> None:

@@ -67,4 +67,4 @@ def test_a_deep_queue(queue: Queue) -> None:
 def test_what_is_gone_since_it_was_seen_is_left_out(bench: Bench, queue: Queue) -> None:
     first, second = queue.send("a", "b")
     queue.remove(first)
-    assert bodies(bench.do(queue.physical().read, [first, second])) == ["b"]
+    assert bodies(bench.do(bench.browsing.read, queue.physical(), [first, second])) == ["b"]

@@ -6,7 +6,7 @@ import pytest
 
 from rockdove.core.limits import APPLICATION_S, PUBLISHED_S, STAGED_S
 from rockdove.core.publication import Parcel, PublicationName
-from rockdove.store.publishing import Published, Standing
+from rockdove.store.base.publication import Published, Standing
 from tests.support.store import Bench, Queue, call
 
 
@@ -16,25 +16,25 @@ def name_of(queue: Queue, batch: int, partition: int = 0, application: str = "ap
 
 def publish(queue: Queue, name: PublicationName, *bodies: str, attempt: str = "one") -> Published:
     parts = [(queue.physical(), [queue.draft(body) for body in bodies])]
-    published: Published = queue.bench.do(queue.bench.store.publications.publish, name, attempt, parts)
+    published: Published = queue.bench.do(queue.bench.publications.publish, name, attempt, parts)
     return published
 
 
 def look(queue: Queue, name: PublicationName, attempt: str = "two") -> Standing:
-    standing: Standing = queue.bench.do(queue.bench.store.publications.look, name, attempt)
+    standing: Standing = queue.bench.do(queue.bench.publications.look, name, attempt)
     return standing
 
 
 def stage(queue: Queue, name: PublicationName) -> Standing:
     parcels = [Parcel("staged", "md5", 0)]
-    standing: Standing = queue.bench.do(queue.bench.store.publications.stage, name, "two", 0, parcels, 6)
+    standing: Standing = queue.bench.do(queue.bench.publications.stage, name, "two", 0, parcels, 6)
     return standing
 
 
 def pass_time(bench: Bench, seconds: float) -> None:
     """And let the store forget what it would, as it does now and then; the memory store does whenever it is used."""
     bench.advance(seconds)
-    tidy: Any = getattr(bench.store, "forget_old", None)
+    tidy: Any = getattr(bench.store, "_forget_old", None)
     if tidy is not None:
         bench.run(call(lambda done: bench.store.writer.call(tidy, done)))  # type: ignore[attr-defined]
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from rockdove.core.message import Entry
-from rockdove.store import head, standard
 from rockdove.store.base import Appended, Claimed
+from rockdove.store.common import head
+from rockdove.store.sqlite import plain
 from tests.support.store import Bench, Queue, submit, us
 
 SEEDS = range(8)
@@ -76,7 +77,7 @@ def test_whatever_crosses(
     bench: Bench, queue: Queue, seed: int, grouped: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Small heads, so that bounds and fetches matter.
-    for module in (head, standard):
+    for module in (head, plain):
         monkeypatch.setattr(module, "KEPT", 20)
         monkeypatch.setattr(module, "LOW", 10)
     monkeypatch.setattr(head, "MOST", 40)

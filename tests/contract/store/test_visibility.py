@@ -189,19 +189,18 @@ def test_next_us_behind_a_deep_queue(bench: Bench, queue: Queue) -> None:
 
 
 def test_may_have_visible(bench: Bench, queue: Queue) -> None:
-    physical = queue.physical()
-    assert not physical.may_have_visible(bench.now_us)
+    assert not queue.may_have_visible()
     queue.send("a", delay_s=10)
-    assert not physical.may_have_visible(bench.now_us)
-    assert physical.may_have_visible(bench.now_us + 10_000_000)
+    assert not queue.may_have_visible()
+    assert queue.may_have_visible(bench.now_us + 10_000_000)
     # Asking about the future changes nothing now.
     assert queue.read() == []
     assert queue.count() == (0, 0, 1)
     bench.advance(10)
-    assert physical.may_have_visible(bench.now_us)
+    assert queue.may_have_visible()
     queue.take(timeout_s=30)
-    assert not physical.may_have_visible(bench.now_us)
-    assert physical.may_have_visible(bench.now_us + 30_000_000)
+    assert not queue.may_have_visible()
+    assert queue.may_have_visible(bench.now_us + 30_000_000)
 
 
 def test_may_have_visible_in_a_deep_queue_after_reopening(bench: Bench, queue: Queue) -> None:
@@ -209,5 +208,5 @@ def test_may_have_visible_in_a_deep_queue_after_reopening(bench: Bench, queue: Q
         queue.send(*"x" * 1_000)
     bench.reopen()
     for _ in range(60):
-        assert queue.physical().may_have_visible(bench.now_us)
+        assert queue.may_have_visible()
         assert len(queue.take(100)) == 100

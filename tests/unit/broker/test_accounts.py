@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rockdove.broker.accounts import Accounts, NewKey
+from rockdove.broker.feed import Feed
 from rockdove.core.account import FIRST_ID
 from rockdove.core.errors import (
     AccessDenied,
@@ -18,7 +19,7 @@ from rockdove.core.errors import (
     NoSuchAccount,
     ServiceUnavailable,
 )
-from rockdove.store.keyfile import KeyFile, KeySource, MemoryKey
+from rockdove.store.common.keyfile import KeyFile, KeySource, MemoryKey
 from tests.support.store import STORES, Bench
 
 PASSWORD = "correct horse"
@@ -34,8 +35,9 @@ class Desk:
         self.load()
 
     def load(self) -> None:
-        self.accounts = Accounts(self.bench.store, self.bench.clock, self.key, lambda id: self.queues.get(id, []))
-        self.accounts.load(self.bench.snapshot.accounts, self.bench.snapshot.former_accounts)
+        bench, feed = self.bench, Feed(self.bench.store.records)
+        self.accounts = Accounts(bench.store.records, feed, bench.clock, self.key, lambda id: self.queues.get(id, []))
+        feed.start(bench.snapshot, self.accounts)
 
     def reopen(self) -> None:
         self.bench.reopen()

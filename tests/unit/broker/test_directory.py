@@ -1,6 +1,5 @@
 """Which queues there are: what is remembered of the ways to write a queue's URL."""
 
-import asyncio
 import random
 
 import pytest
@@ -9,7 +8,9 @@ from rockdove.broker import directory
 from rockdove.broker.directory import LONGEST_URL, Directory
 from rockdove.broker.queue import Queue
 from rockdove.core.clock import ManualClock
-from rockdove.store.memory import MemoryStore
+from rockdove.core.queue import QueueRecord
+from rockdove.store.base import QueuePut
+from rockdove.store.memory.store import MemoryStore
 
 ACCOUNT = "000000000000"
 
@@ -19,13 +20,9 @@ def known() -> Directory:
     """With one queue, of the name q."""
     clock = ManualClock()
     store = MemoryStore(clock, random.Random(1))
-    store.open()
     made = Directory(store, clock, "us-east-1", cool_down=False)
-
-    async def fill() -> None:
-        made.add(made.new_record(ACCOUNT, "q", {}, {}, clock.now_us()))
-
-    asyncio.run(fill())
+    record = QueueRecord(uid="00" * 8, account=ACCOUNT, name="q", fifo=False, created_us=0, modified_us=0, physical=[])
+    made.apply(QueuePut(1, record))
     return made
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from functools import partial
 
-from rockdove.broker.turn import Turns
+from rockdove.broker.turn import MemoryTurns
 
 
 def test_so_many_at_once_in_their_order() -> None:
@@ -11,7 +11,7 @@ def test_so_many_at_once_in_their_order() -> None:
 
 
 async def _so_many_at_once() -> None:
-    turns, started = Turns(2), list[int]()
+    turns, started = MemoryTurns(2), list[int]()
     for number in range(5):
         turns.take(partial(started.append, number))
     assert started == [0, 1]
@@ -33,7 +33,7 @@ def test_who_gives_back_at_once_gives_it_to_all() -> None:
 
 
 async def _a_long_line() -> None:
-    turns, started = Turns(1), list[int]()
+    turns, started = MemoryTurns(1), list[int]()
 
     def start(number: int) -> None:
         started.append(number)

@@ -11,8 +11,8 @@ import boto3
 import pytest
 
 from rockdove.client import Client, Credentials
-from rockdove.store.folder import DATABASE, Folder
-from rockdove.store.keyfile import KEY_FILE
+from rockdove.store.common.keyfile import KEY_FILE
+from rockdove.store.sqlite.folder import DATABASE, Folder
 from tests.support.environment import REGION, isolated
 from tests.support.server import COMMAND, Server, ServerFactory
 from tests.unit.cli.outcome import Cli

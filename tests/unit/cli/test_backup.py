@@ -13,8 +13,8 @@ import pytest
 
 from rockdove.client import Client, Outgoing
 from rockdove.core.errors import DataFolderError
-from rockdove.store.backup import copy
-from rockdove.store.folder import DATABASE, Folder
+from rockdove.store.sqlite.backup import copy
+from rockdove.store.sqlite.folder import DATABASE, Folder
 from rockdove.wire.extension import PeekedMessage
 from tests.support.environment import isolated
 from tests.support.server import COMMAND, Server, ServerFactory

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from rockdove.core.errors import DataFolderError
-from rockdove.store.folder import DATABASE, Folder
-from rockdove.store.keyfile import KEY_FILE, KeyFile
+from rockdove.store.common.keyfile import KEY_FILE, KeyFile
+from rockdove.store.sqlite.folder import DATABASE, Folder
 from tests.unit.cli.outcome import Cli
 
 FOLDER = ("--data", "d")

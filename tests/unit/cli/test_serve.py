@@ -21,7 +21,7 @@ from rockdove.cli.limit import shared
 from rockdove.client import Client, Retry
 from rockdove.server.limit import Limits
 from rockdove.server.tls import Names
-from rockdove.store.folder import DATABASE, Folder
+from rockdove.store.sqlite.folder import DATABASE, Folder
 from tests.support.certificate import Authority
 from tests.support.environment import isolated
 from tests.support.port import free_port

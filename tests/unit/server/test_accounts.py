@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from rockdove.broker.accounts import Accounts
+from rockdove.broker.feed import Feed
 from rockdove.core.account import FIRST_ID
 from rockdove.core.errors import AccessDenied, InvalidParameterValue, NoSuchAccount
 from rockdove.server.accounts import AccountOperations
-from rockdove.store.keyfile import MemoryKey
+from rockdove.store.common.keyfile import MemoryKey
 from rockdove.wire import account as shape
 from rockdove.wire.operation import OPERATIONS
 from rockdove.wire.shape import Request
@@ -42,7 +43,9 @@ class Room:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        self.accounts = Accounts(bench.store, bench.clock, MemoryKey(), lambda id: [])
+        feed = Feed(bench.store.records)
+        self.accounts = Accounts(bench.store.records, feed, bench.clock, MemoryKey(), lambda id: [])
+        feed.start(bench.snapshot, self.accounts)
         self.operations = AccountOperations(self.accounts)
 
     def begin(self, call: Caller | None, request: Request) -> Any:

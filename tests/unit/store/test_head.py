@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from rockdove.core.message import Entry, Message
-from rockdove.store import head as module
-from rockdove.store.head import START, Fetch, Head
+from rockdove.store.common import head as module
+from rockdove.store.common.head import START, Fetch, Head
 
 MESSAGE = Message(0, "x" * 10, "")
 

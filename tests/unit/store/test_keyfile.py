@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rockdove.core.errors import DataFolderError
-from rockdove.store.keyfile import KEY_FILE, KeyFile, MemoryKey
+from rockdove.store.common.keyfile import KEY_FILE, KeyFile, MemoryKey
 
 
 def test_a_key_is_made_once_and_kept(tmp_path: Path) -> None:

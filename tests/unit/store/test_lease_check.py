@@ -7,8 +7,8 @@ import apsw
 import pytest
 
 from rockdove.core.publication import Parcel, PublicationName
-from rockdove.store.check import check
-from rockdove.store.folder import DATABASE
+from rockdove.store.sqlite.check import check
+from rockdove.store.sqlite.folder import DATABASE
 from tests.support.store import Bench
 
 
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plain.give_back("other")
     assert plain.leased(3, consumer="other", limit=1) == ["e"]
     name = PublicationName(plain.record.uid, "app", 0, 0)
-    bench.do(bench.store.publications.stage, name, "one", 0, [Parcel("x", "md5", 0)], 1)
+    bench.do(bench.publications.stage, name, "one", 0, [Parcel("x", "md5", 0)], 1)
     bench.close()
     return root / "data"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rockdove.store.memory_heap import SLACK
-from rockdove.store.memory_pile import Past, Pile
+from rockdove.store.common.heap import SLACK
+from rockdove.store.memory.pile import Past, Pile
 from tests.support.store import Bench, Queue
 
 
@@ -32,9 +32,9 @@ def test_takes_effect_at_once_and_tells_soon(bench: Bench) -> None:
         physical = queue.physical()
         physical.append([queue.draft("a")], told.append)
         assert told == []
-        assert physical.may_have_visible(bench.now_us)
+        assert physical.hint().may_have_visible(bench.now_us)
         physical.claim(queue.want(), told.append)
-        assert not physical.may_have_visible(bench.now_us)
+        assert not physical.hint().may_have_visible(bench.now_us)
         await asyncio.sleep(0)
         assert len(told) == 2
 
@@ -141,7 +141,7 @@ def test_groups_take_turns(bench: Bench) -> None:
 def test_physical_queue_before_its_record(bench: Bench) -> None:
     """A new number can be used before the queue's record is put, and it is the same queue then."""
     queue = bench.queue()
-    queue.record.physical.append(bench.store.new_physical())
+    queue.record.physical += bench.reserve()
     queue.send("early", at=1)
-    bench.do(bench.store.put_queue, queue.record)
+    bench.put_queue(queue.record)
     assert queue.read(at=1) == ["early"]

@@ -3,7 +3,7 @@
 import heapq
 from random import Random
 
-from rockdove.store.memory_heap import SLACK, Heap
+from rockdove.store.common.heap import SLACK, Heap
 
 
 def drain(heap: Heap[int, int]) -> list[int]:

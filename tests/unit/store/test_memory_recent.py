@@ -1,6 +1,6 @@
 """What is remembered for a while."""
 
-from rockdove.store.memory_recent import Recent
+from rockdove.store.memory.recent import Recent
 
 
 def test_for_exactly_as_long_as_told() -> None:

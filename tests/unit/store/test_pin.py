@@ -1,6 +1,6 @@
 """How often something is under way with an entry."""
 
-from rockdove.store.pin import Pins
+from rockdove.store.common.pin import Pins
 
 
 def test_pinned_until_dropped_as_often_as_added() -> None:

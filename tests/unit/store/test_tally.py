@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rockdove.core.clock import SECOND_US
 from rockdove.store.base import Counts
-from rockdove.store.tally import Tally
+from rockdove.store.common.tally import Tally
 
 START_US = 1_700_000_000 * SECOND_US
 # In tenths of a second, so that many fall into one second.

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from rockdove.core.errors import StoreError
-from rockdove.store.sqlite import SqliteStore
+from rockdove.store.sqlite.store import SqliteStore
 from tests.support.store import Bench, submit
 
 

@@ -13,8 +13,8 @@ from rockdove.core.account import Account
 from rockdove.core.errors import DataFolderError
 from rockdove.core.publication import PublicationName
 from rockdove.core.queue import PhysicalRecord, QueueRecord
-from rockdove.store import folder
-from rockdove.store.folder import APPLICATION_ID, DATABASE, FORMAT, Folder
+from rockdove.store.sqlite import folder
+from rockdove.store.sqlite.folder import APPLICATION_ID, DATABASE, FORMAT, Folder
 from tests.support.store import Bench, Queue
 
 SCHEMA = Path(__file__).parents[2] / "support" / "format" / "1.sql"
@@ -119,7 +119,7 @@ def test_everything_is_still_there(upgraded: Bench, tmp_path: Path) -> None:
 
 def test_accounts_can_be_kept_then(upgraded: Bench) -> None:
     account = Account(id="000000000000", name="ann", created_us=1)
-    upgraded.do(upgraded.store.put_account, account)
+    upgraded.put_account(account)
     upgraded.reopen()
     assert upgraded.snapshot.accounts == [account]
     assert Queue(upgraded, QUEUES[0]).count() == (2, 0, 0)
@@ -154,7 +154,7 @@ def test_accounts_of_format_2_are_kept(tmp_path: Path) -> None:
     jobs, order = (Queue(bench, queue) for queue in QUEUES)
     assert (jobs.leased(0), order.leased(0)) == (["a", "b"], ["c"])
     name = PublicationName(jobs.record.uid, "app", 0, 0)
-    assert bench.do(bench.store.publications.publish, name, "one", [(jobs.physical(), [jobs.draft("d")])]).appended
+    assert bench.do(bench.publications.publish, name, "one", [(jobs.physical(), [jobs.draft("d")])]).appended
     assert jobs.read() == ["d"]
     bench.close()
 

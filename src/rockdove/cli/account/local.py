@@ -1,39 +1,50 @@
 """The accounts in a data folder that no service holds, reached as if a service answered."""
 
 import asyncio
-import random
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
 from rockdove.broker.accounts import Accounts
+from rockdove.broker.feed import Feed
 from rockdove.cli.failure import Code, Failure
 from rockdove.client.step import Names, Steps, drive
 from rockdove.core.clock import SystemClock
 from rockdove.core.errors import DataFolderError
 from rockdove.server.accounts import AccountOperations
-from rockdove.store.folder import DATABASE, FolderInUse
-from rockdove.store.keyfile import KeyFile
-from rockdove.store.sqlite import SqliteStore
+from rockdove.store.registry import Location, UnknownStore, locate
+from rockdove.store.sqlite.folder import DATABASE, FolderInUse
 from rockdove.wire.operation import OPERATIONS
 from rockdove.wire.shape import Request, Result
 
 T = TypeVar("T")
 
 
-class Local:
-    """Holds the data folder while it is entered. Whoever may open the folder may do everything with it."""
+def located(store: str, data: Path | None) -> Location:
+    """The store that ``--store`` names, or the folder of ``--data``."""
+    try:
+        location = locate(store, data or Path())
+    except UnknownStore as error:
+        raise Failure(f"--store: {error}", Code.USAGE) from None
+    if location.folder is None or location.folder == Path():
+        raise Failure(f"--store takes sqlite:DIR; a store {location.name!r} has no accounts to open", Code.USAGE)
+    return location
 
-    def __init__(self, folder: Path, create: bool) -> None:
+
+class Local:
+    """Holds the data while it is entered. Whoever may open it may do everything with it."""
+
+    def __init__(self, location: Location, create: bool) -> None:
         """``create`` is whether the folder may be a new one."""
         self.names = Names()
-        self._folder = folder
+        self._location = location
         self._create = create
         self._runner = asyncio.Runner()
 
     def __enter__(self) -> Self:
-        if not self._create and not (self._folder / DATABASE).is_file():
-            raise Failure(f"there is no {DATABASE} in {self._folder}; name the folder of a service", Code.NOT_FOUND)
+        if not self._create and self._location.is_new:
+            folder = self._location.folder
+            raise Failure(f"there is no {DATABASE} in {folder}; name the folder of a service", Code.NOT_FOUND)
         try:
             self._open()
         except BaseException:
@@ -55,17 +66,19 @@ class Local:
 
     def _load(self) -> None:
         clock = SystemClock()
-        self._store = SqliteStore(self._folder, clock, random.Random(), self._runner.get_loop())
-        snapshot = self._store.open()
+        self._store = self._location.open(clock, self._runner.get_loop())
+        snapshot = self._runner.run(self._store.open())
         owners = [(queue.account, queue.name) for queue in snapshot.queues]
+        feed = Feed(self._store.records)
         accounts = Accounts(
-            self._store,
+            self._store.records,
+            feed,
             clock,
-            KeyFile(self._folder),
+            self._location.key(),
             lambda id: sorted(name for owner, name in owners if owner == id),
         )
         try:
-            accounts.load(snapshot.accounts, snapshot.former_accounts)
+            feed.start(snapshot, accounts)
         except BaseException:
             self._store.close()
             raise

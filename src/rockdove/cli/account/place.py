@@ -87,16 +87,14 @@ def _reach(
     named = [folder is not None, store_url is not None, _is_flag(ctx, "endpoint")]
     if sum(named) > 1:
         raise Failure("--data, --store and --endpoint exclude each other; give one of them", Code.USAGE)
-    if store_url is not None:
-        folder = _folder_of(store_url)
-    if folder is None:
+    if folder is None and store_url is None:
         with connect(endpoint, region) as client:
             yield client
         return
     # It brings the whole store along, which who asks a service need not wait for.
-    from rockdove.cli.account.local import Local
+    from rockdove.cli.account.local import Local, located
 
-    with Local(folder, create) as local:
+    with Local(located(store_url or "sqlite", folder), create) as local:
         yield local
 
 
@@ -104,11 +102,3 @@ def _is_flag(ctx: typer.Context, parameter: str) -> bool:
     """Whether it was given on the command line, and not by the environment or a file."""
     source = ctx.get_parameter_source(parameter)
     return source is not None and source.name == "COMMANDLINE"
-
-
-def _folder_of(store_url: str) -> Path:
-    scheme, _, rest = store_url.partition(":")
-    if scheme != "sqlite" or not rest:
-        # Not all of it: a URL may hold a password.
-        raise Failure(f"--store takes {_STORES}; there is no store {scheme[:32]!r} with accounts", Code.USAGE)
-    return Path(rest)

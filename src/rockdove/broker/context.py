@@ -1,0 +1,48 @@
+"""What the operations on messages share, handed over instead of the broker itself."""
+
+import sys
+from dataclasses import dataclass, field
+
+from rockdove.broker.directory import Directory
+from rockdove.broker.turn import MemoryTurns
+from rockdove.broker.watch import Watch
+from rockdove.core import limits
+from rockdove.core.clock import Clock
+from rockdove.core.receipt import Receipts
+from rockdove.store.base import Store
+
+# Leases that are in memory at once, on their way from the store to their answers.
+LEASES_AT_ONCE = 16
+
+
+class WaitingRoom:
+    """Counts receives that wait for a message: in this process, or, if it is a shared count, in the whole service."""
+
+    def __init__(self, most: int = sys.maxsize) -> None:
+        self._most = most
+        self.number = 0
+
+    def is_full(self) -> bool:
+        return self.number >= self._most
+
+    def enter(self) -> None:
+        self.number += 1
+
+    def leave(self) -> None:
+        self.number -= 1
+
+
+@dataclass
+class Context:
+    """One for each process."""
+
+    store: Store
+    directory: Directory
+    receipts: Receipts
+    clock: Clock
+    max_in_flight: int = limits.MAX_IN_FLIGHT
+    waiting: WaitingRoom = field(default_factory=WaitingRoom)
+    # A lease may be asked for again by any number of clients, and is as large as an answer can be.
+    lease_turns: MemoryTurns = field(default_factory=lambda: MemoryTurns(LEASES_AT_ONCE))
+    # Who is told what becomes of messages without anybody asking for it.
+    watch: Watch | None = None

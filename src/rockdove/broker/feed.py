@@ -1,0 +1,62 @@
+"""Records that anybody may change: what this process has heard of them, and how it changes them itself."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
+
+from rockdove.broker.ask import ask
+from rockdove.core.errors import ServiceUnavailable
+from rockdove.store.base import Change, Conflict, Records, Snapshot
+
+T = TypeVar("T")
+
+# So often a write is tried again that somebody else's has overtaken.
+MOST_ATTEMPTS = 50
+
+
+class Follower(Protocol):
+    """Keeps some of the records."""
+
+    def load(self, snapshot: Snapshot) -> None:
+        """Begin with these, or, if there were others, go on with these."""
+
+    def apply(self, change: Change) -> None:
+        """Take a change over; of other people's records there is nothing to do."""
+
+
+class Feed:
+    """One for each process."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._followers: Sequence[Follower] = ()
+        # Up to here changes were heard of.
+        self.version = 0
+
+    def start(self, snapshot: Snapshot, *followers: Follower) -> None:
+        """Raises what a follower raises who cannot begin with that."""
+        self._followers = followers
+        self._load(snapshot)
+        self._records.subscribe(self._apply, self._load)
+
+    def _load(self, snapshot: Snapshot) -> None:
+        self.version = snapshot.version
+        for follower in self._followers:
+            follower.load(snapshot)
+
+    def _apply(self, change: Change) -> None:
+        self.version = change.version
+        for follower in self._followers:
+            follower.apply(change)
+
+    async def catch_up(self) -> None:
+        """Hear of all that was changed before now."""
+        await ask(self._records.catch_up)
+
+    async def write(self, attempt: Callable[[int], Awaitable[T]]) -> T:
+        """Decide and write, again if somebody else was quicker. ``attempt`` gets the version that it decides on."""
+        for _ in range(MOST_ATTEMPTS):
+            try:
+                return await attempt(self.version)
+            except Conflict:
+                await self.catch_up()
+        raise ServiceUnavailable("Others keep changing this. Please try again.")

@@ -1,0 +1,65 @@
+"""What every store does, by capability."""
+
+from rockdove.store.base.browsing import Browsing, Sight
+from rockdove.store.base.done import Done, T
+from rockdove.store.base.lease import Ended, Leased, Leases, Outcome
+from rockdove.store.base.physical import UNKNOWN, Appended, Claimed, Counts, Draft, Hint, Physical, Want
+from rockdove.store.base.publication import Publications, Published, Standing
+from rockdove.store.base.record import (
+    AccountDropped,
+    AccountPut,
+    Change,
+    Conflict,
+    Listener,
+    OverQuota,
+    QueueDropped,
+    QueuePut,
+    Records,
+    Reset,
+    Snapshot,
+    TaskDropped,
+    TaskPut,
+)
+from rockdove.store.base.store import Arrived, Effort, Store
+from rockdove.store.base.transfer import Transfers
+from rockdove.store.base.upkeep import Upkeep
+
+__all__ = [
+    "UNKNOWN",
+    "AccountDropped",
+    "AccountPut",
+    "Appended",
+    "Arrived",
+    "Browsing",
+    "Change",
+    "Claimed",
+    "Conflict",
+    "Counts",
+    "Done",
+    "Draft",
+    "Effort",
+    "Ended",
+    "Hint",
+    "Leased",
+    "Leases",
+    "Listener",
+    "Outcome",
+    "OverQuota",
+    "Physical",
+    "Publications",
+    "Published",
+    "QueueDropped",
+    "QueuePut",
+    "Records",
+    "Reset",
+    "Sight",
+    "Snapshot",
+    "Standing",
+    "Store",
+    "T",
+    "TaskDropped",
+    "TaskPut",
+    "Transfers",
+    "Upkeep",
+    "Want",
+]

@@ -1,0 +1,198 @@
+"""All records of a store in memory, with the version of each change: who may write, and who is told."""
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeAlias
+
+from rockdove.core.account import Account
+from rockdove.core.arn import parse_arn
+from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.errors import StoreError
+from rockdove.core.limits import COOL_DOWN_S
+from rockdove.core.queue import DeletedQueue, MoveTask, QueueRecord
+from rockdove.store.base import (
+    AccountDropped,
+    AccountPut,
+    Change,
+    Conflict,
+    Done,
+    Listener,
+    OverQuota,
+    QueueDropped,
+    QueuePut,
+    Reset,
+    Snapshot,
+    TaskDropped,
+    TaskPut,
+)
+
+# Scopes whose last change is remembered. Whoever has not heard of changes from before that is refused.
+MOST_SCOPES = 10_000
+
+# What counts as the same thing: two writes of one scope must not cross.
+Scope: TypeAlias = tuple[Hashable, ...]
+# Makes a change durable.
+Commit: TypeAlias = Callable[[Done[None]], None]
+
+ACCOUNTS: Scope = ("accounts",)
+
+
+def queue_scope(account: str, name: str) -> Scope:
+    return "queue", account, name
+
+
+def task_scope(task: MoveTask) -> Scope:
+    return "task", parse_arn(task.source_arn) or task.source_arn
+
+
+class Ledger:
+    """For the event loop's thread. Records in it are never changed, only replaced."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        # Of the last change. It goes on from the time of the start: no two starts share versions.
+        self.version = clock.now_us()
+        self.secret = b""
+        self._queues: dict[str, QueueRecord] = {}
+        self._deleted: dict[tuple[str, str], DeletedQueue] = {}
+        self._tasks: dict[str, MoveTask] = {}
+        self._accounts: dict[str, Account] = {}
+        self._former: dict[str, None] = {}
+        self._listeners: list[Listener] = []
+        # When each scope was changed last, the most recent last, and the version of the newest that is forgotten.
+        self._changed: OrderedDict[Scope, int] = OrderedDict()
+        self._forgotten = 0
+        # Physical queues of each account, those included whose records are on their way.
+        self._physical: Counter[str] = Counter()
+        # Scopes that are being written, and who wants to write them next.
+        self._writing: dict[Scope, deque[Callable[[], None]]] = {}
+
+    def load(
+        self,
+        queues: Iterable[QueueRecord],
+        deleted: Iterable[DeletedQueue],
+        tasks: Iterable[MoveTask],
+        accounts: Iterable[Account],
+        former: Iterable[str],
+    ) -> None:
+        self._queues = {queue.uid: queue for queue in queues}
+        for queue in self._queues.values():
+            self._physical[queue.account] += len(queue.physical)
+        self._deleted = {(gone.account, gone.name): gone for gone in deleted}
+        self._tasks = {task.task_id: task for task in tasks}
+        self._accounts = {account.id: account for account in accounts}
+        self._former = dict.fromkeys(former)
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(
+            self.version,
+            list(self._queues.values()),
+            list(self._deleted.values()),
+            list(self._tasks.values()),
+            self.secret,
+            list(self._accounts.values()),
+            list(self._former),
+        )
+
+    def queue(self, uid: str) -> QueueRecord | None:
+        return self._queues.get(uid)
+
+    def subscribe(self, listener: Listener, reset: Reset) -> None:
+        """Nothing is missed in the process that has the ledger: ``reset`` is never called."""
+        self._listeners.append(listener)
+
+    def unsubscribe(self, listener: Listener) -> None:
+        self._listeners.remove(listener)
+
+    def write(self, scope: Scope, seen: int, commit: Commit, change: Callable[[int], Change], done: Done[int]) -> None:
+        """Commit a change, and tell of it, unless its scope was changed after the version ``seen``."""
+        waiting = self._writing.get(scope)
+        if waiting is not None:
+            waiting.append(lambda: self.write(scope, seen, commit, change, done))
+            return
+        if self._changed.get(scope, self._forgotten) > seen:
+            done(Conflict("somebody else has changed it meanwhile"))
+            return
+        self._writing[scope] = deque()
+
+        def committed(outcome: StoreError | None) -> None:
+            waiting = self._writing.pop(scope)
+            if outcome is None:
+                self._publish(scope, change(self.version + 1))
+            try:
+                done(self.version if outcome is None else outcome)
+            finally:
+                for again in waiting:
+                    again()
+
+        commit(committed)
+
+    def put_queue(self, queue: QueueRecord, quota: int, seen: int, commit: Commit, done: Done[int]) -> None:
+        account = queue.account
+
+        def commit_within(committed: Done[None]) -> None:
+            before = self._queues.get(queue.uid)
+            more = len(queue.physical) - (0 if before is None else len(before.physical))
+            if more > 0 and self._physical[account] + more > quota:
+                committed(OverQuota("the account has as many physical queues as it may"))
+                return
+            self._physical[account] += more
+
+            def told(outcome: StoreError | None) -> None:
+                if outcome is not None:
+                    self._physical[account] -= more
+                committed(outcome)
+
+            commit(told)
+
+        scope = queue_scope(account, queue.name)
+        self.write(scope, seen, commit_within, lambda version: QueuePut(version, queue), done)
+
+    def drop_queue(self, queue: QueueRecord, deleted_us: int, seen: int, commit: Commit, done: Done[int]) -> None:
+        gone = DeletedQueue(queue.account, queue.name, deleted_us)
+        scope = queue_scope(queue.account, queue.name)
+        self.write(scope, seen, commit, lambda version: QueueDropped(version, queue.uid, gone), done)
+
+    def put_task(self, task: MoveTask, seen: int, commit: Commit, done: Done[int]) -> None:
+        self.write(task_scope(task), seen, commit, lambda version: TaskPut(version, task), done)
+
+    def drop_task(self, task: MoveTask, seen: int, commit: Commit, done: Done[int]) -> None:
+        self.write(task_scope(task), seen, commit, lambda version: TaskDropped(version, task.task_id), done)
+
+    def put_account(self, account: Account, seen: int, commit: Commit, done: Done[int]) -> None:
+        self.write(ACCOUNTS, seen, commit, lambda version: AccountPut(version, account), done)
+
+    def drop_account(self, id: str, seen: int, commit: Commit, done: Done[int]) -> None:
+        self.write(ACCOUNTS, seen, commit, lambda version: AccountDropped(version, id), done)
+
+    def _publish(self, scope: Scope, change: Change) -> None:
+        self.version = change.version
+        self._changed[scope] = change.version
+        self._changed.move_to_end(scope)
+        if len(self._changed) > MOST_SCOPES:
+            _, self._forgotten = self._changed.popitem(last=False)
+        self._keep(change)
+        for listener in list(self._listeners):
+            listener(change)
+
+    def _keep(self, change: Change) -> None:
+        match change:
+            case QueuePut(queue=queue):
+                self._queues[queue.uid] = queue
+                self._deleted.pop((queue.account, queue.name), None)
+            case QueueDropped(uid=uid, deleted=gone):
+                before = self._queues.pop(uid, None)
+                if before is not None:
+                    self._physical[before.account] -= len(before.physical)
+                recent_us = self._clock.now_us() - COOL_DOWN_S * SECOND_US
+                self._deleted = {key: each for key, each in self._deleted.items() if each.deleted_us > recent_us}
+                self._deleted[gone.account, gone.name] = gone
+            case TaskPut(task=task):
+                self._tasks[task.task_id] = task
+            case TaskDropped(task_id=task_id):
+                self._tasks.pop(task_id, None)
+            case AccountPut(account=account):
+                self._accounts[account.id] = account
+            case AccountDropped(id=id):
+                self._accounts.pop(id, None)
+                self._former[id] = None

@@ -1,0 +1,116 @@
+"""The line of a FIFO queue in memory: each group in the order of sending, one claim of a group at a time."""
+
+from collections.abc import Mapping
+
+from rockdove.core.message import Entry
+from rockdove.store.base import Want
+from rockdove.store.common.heap import Heap
+from rockdove.store.memory.line import Draw, group_of
+
+
+class Group:
+    """Messages of one group: those that wait, by id, and those in flight, which lock it."""
+
+    __slots__ = ("freed_us", "held", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: Heap[int, int] = Heap()
+        self.held: set[int] = set()
+        # When it was last unlocked. A group that was just served goes behind those that have waited for longer.
+        self.freed_us = 0
+
+
+class FifoLine:
+    """Unlocked groups by the time from which their first message can be claimed."""
+
+    def __init__(self, entries: Mapping[int, Entry]) -> None:
+        self._entries = entries
+        self._groups: dict[str, Group] = {}
+        self._turns: Heap[str, tuple[int, int]] = Heap()
+        self._delay_us = 0
+
+    def show(self, entry: Entry) -> None:
+        name = group_of(entry)
+        group = self._group(name)
+        group.waiting.put(entry.id, entry.id)
+        self._unlock(group, entry.id, entry.visible_us)
+        self._take_turn(name)
+
+    def hide(self, entry: Entry) -> None:
+        name = group_of(entry)
+        group = self._group(name)
+        if entry.receive_count:
+            group.waiting.drop(entry.id)
+            group.held.add(entry.id)
+        else:
+            # A delayed message keeps its place: those behind it wait, too.
+            group.waiting.put(entry.id, entry.id)
+        self._take_turn(name)
+
+    def drop(self, entry: Entry, now_us: int) -> None:
+        name = group_of(entry)
+        group = self._group(name)
+        group.waiting.drop(entry.id)
+        self._unlock(group, entry.id, now_us)
+        self._take_turn(name)
+
+    def draw(self, want: Want, now_us: int) -> Draw:
+        self.delay(want.delay_us)
+        draw = Draw()
+        while len(draw.entries) < want.limit:
+            turn = self._turns.first()
+            if turn is None or turn[0][0] > now_us:
+                break
+            # It queues up again when what is drawn here is hidden, shown or dropped.
+            self._turns.drop(turn[1])
+            self._draw_group(draw, self._groups[turn[1]], want, now_us)
+        return draw
+
+    def ready_us(self) -> int | None:
+        first = self._turns.first()
+        return None if first is None else first[0][0]
+
+    def delay(self, delay_us: int) -> None:
+        if delay_us == self._delay_us:
+            return
+        self._delay_us = delay_us
+        for name in list(self._groups):
+            self._take_turn(name)
+
+    def _draw_group(self, draw: Draw, group: Group, want: Want, now_us: int) -> None:
+        while len(draw.entries) < want.limit and (first := group.waiting.first()) is not None:
+            entry = self._entries[first[1]]
+            if self._due_us(entry) > now_us:
+                return
+            group.waiting.pop()
+            if not draw.sort(entry, want):
+                draw.entries.append(entry)
+            elif draw.dead and draw.dead[-1] is entry:
+                # What follows must not be given before it has gone to the dead-letter queue.
+                return
+
+    def _due_us(self, entry: Entry) -> int:
+        return entry.visible_us if entry.receive_count else entry.message.sent_us + self._delay_us
+
+    def _group(self, name: str) -> Group:
+        group = self._groups.get(name)
+        if group is None:
+            group = self._groups[name] = Group()
+        return group
+
+    def _unlock(self, group: Group, id: int, at_us: int) -> None:
+        if id in group.held:
+            group.held.remove(id)
+            group.freed_us = max(group.freed_us, at_us)
+
+    def _take_turn(self, name: str) -> None:
+        """Put a group where its first message belongs; a locked one has no turn."""
+        group = self._groups[name]
+        first = group.waiting.first()
+        if group.held or first is None:
+            self._turns.drop(name)
+            if not group.held:
+                del self._groups[name]
+            return
+        due_us = self._due_us(self._entries[first[1]])
+        self._turns.put(name, (max(due_us, group.freed_us), first[1]))

@@ -1,0 +1,107 @@
+"""A physical queue of the memory store.
+
+Each call takes effect before it returns, and the running loop calls ``done`` soon after, in the order of the calls. So
+an exception in ``done`` goes to the loop's handler, and never meets a change half made.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from rockdove.core.errors import StoreError
+from rockdove.core.message import Entry
+from rockdove.core.queue import PhysicalRecord
+from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Hint, Want
+from rockdove.store.common.arrivals import Arrivals
+from rockdove.store.memory.pile import Pile
+from rockdove.store.memory.tell import tell_soon
+
+_EMPTY = Hint(None, False, False)
+
+
+class MemoryPhysical:
+    """Without a pile it was dropped, holds nothing and takes nothing."""
+
+    def __init__(self, record: PhysicalRecord, pile: Pile | None, arrivals: Arrivals) -> None:
+        self._record = record
+        self.pile = pile
+        self._arrivals = arrivals
+
+    @property
+    def record(self) -> PhysicalRecord:
+        return self._record
+
+    def hint(self) -> Hint:
+        return _EMPTY if self.pile is None else self.pile.hint()
+
+    def drop(self) -> None:
+        if self.pile is not None:
+            self.pile.leave()
+        self.pile = None
+
+    def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
+        if self.pile is None:
+            tell_soon(done, gone())
+            return
+        tell_soon(done, self.pile.append(drafts))
+        self.appended(drafts)
+
+    def claim(self, want: Want, done: Done[Claimed]) -> None:
+        claimed = self.pile.claim(want) if self.pile else Claimed([], [])
+        tell_soon(done, claimed)
+        self.hidden(claimed)
+
+    def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
+        moved = self.pile is not None and self.pile.move(id, visible_us, receive_count)
+        tell_soon(done, moved)
+        if moved and self.pile is not None:
+            visible = visible_us <= self.pile.now_us()
+            self.arrived(int(visible), None if visible else visible_us)
+
+    def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
+        removed = self.pile is not None and self.pile.remove(id, receive_count)
+        tell_soon(done, removed)
+        self.removed(int(removed))
+
+    def remove_all(self, ids: Sequence[int], done: Done[int]) -> None:
+        pile = self.pile
+        number = sum(pile.remove(id, None) for id in ids) if pile is not None else 0
+        tell_soon(done, number)
+        self.removed(number)
+
+    def release(self, entries: Sequence[Entry], done: Done[None]) -> None:
+        if self.pile:
+            self.pile.release(entries)
+        tell_soon(done, None)
+        self.arrived(len(entries))
+
+    def count(self, done: Done[Counts]) -> None:
+        tell_soon(done, self.pile.count() if self.pile else Counts(0, 0, 0))
+
+    def find(self, id: int, done: Done[Entry | None]) -> None:
+        tell_soon(done, self.pile.find(id) if self.pile else None)
+
+    # Who waits for messages is told after the outcome.
+
+    def arrived(self, visible: int, next_us: int | None = None) -> None:
+        number = self._record.number
+        if number in self._arrivals.heard:
+            asyncio.get_running_loop().call_soon(self._arrivals.tell, number, visible, next_us)
+
+    def appended(self, drafts: Sequence[Draft]) -> None:
+        number = self._record.number
+        if number in self._arrivals.heard and self.pile is not None:
+            asyncio.get_running_loop().call_soon(self._arrivals.appended, number, drafts, self.pile.now_us())
+
+    def hidden(self, claimed: Claimed) -> None:
+        """What was claimed is visible again when its timeout has passed."""
+        times = [entry.visible_us for entry in (*claimed.entries, *claimed.dead)]
+        self.arrived(0, min(times, default=None))
+
+    def removed(self, number: int) -> None:
+        """On a FIFO queue, messages of the same groups may be claimed now."""
+        if self.pile is not None and self.pile.fifo:
+            self.arrived(number)
+
+
+def gone() -> StoreError:
+    return StoreError("the queue was purged or deleted meanwhile")

@@ -1,0 +1,104 @@
+"""The store that keeps everything in memory, for tests and throw-away queues; it lasts as long as its object."""
+
+import secrets
+from collections.abc import Sequence
+from random import Random
+
+from rockdove.core.clock import Clock
+from rockdove.core.message import Entry
+from rockdove.core.queue import PhysicalRecord, QueueRecord
+from rockdove.store.base import Arrived, Done, Effort, Physical, Snapshot
+from rockdove.store.common.arrivals import Arrivals
+from rockdove.store.common.ledger import Ledger
+from rockdove.store.memory.capability import MemoryBrowsing, MemoryTransfers, MemoryUpkeep
+from rockdove.store.memory.lease import MemoryLeases
+from rockdove.store.memory.physical import MemoryPhysical
+from rockdove.store.memory.pile import Past, Pile
+from rockdove.store.memory.publish import MemoryPublications
+from rockdove.store.memory.record import MemoryRecords
+
+
+class MemoryStore:
+    """See `rockdove.store.base.Store`. Closed and opened again, the same object still has everything."""
+
+    name = "memory"
+    # Memory has no faults that a program survives.
+    trouble: str | None = None
+    full: str | None = None
+    effort = Effort()
+
+    def __init__(self, clock: Clock, rng: Random) -> None:
+        self._clock = clock
+        self._rng = rng
+        self.ledger = Ledger(clock)
+        self.ledger.secret = secrets.token_bytes(32)
+        self.arrivals = Arrivals()
+        self._pasts: dict[str, Past] = {}
+        self._physical: dict[int, MemoryPhysical] = {}
+        self._arrived: Arrived = lambda number, visible, next_us: None
+        self.records = MemoryRecords(self.ledger, self._put_queue, self._drop_queue)
+        self.browsing = MemoryBrowsing()
+        self.upkeep = MemoryUpkeep()
+        self.transfers: MemoryTransfers | None = MemoryTransfers()
+        self.leases = MemoryLeases(clock, self._physical.get)
+        self.publications = MemoryPublications(clock, self._physical.get)
+
+    async def open(self) -> Snapshot:
+        return self.ledger.snapshot()
+
+    def close(self) -> None:
+        """Nothing is under way between two calls, and nothing is held outside."""
+
+    def delivered(self, physical: Physical, entries: Sequence[Entry]) -> None:
+        """Whoever claims here lives as long as the store."""
+
+    def refresh(self, physical: Sequence[Physical], done: Done[None]) -> None:
+        done(None)
+
+    def on_arrival(self, arrived: Arrived) -> None:
+        self._arrived = arrived
+
+    def listen(self, physical: Physical) -> None:
+        self.arrivals.listen(physical.record.number, self._arrived)
+
+    def unlisten(self, physical: Physical) -> None:
+        self.arrivals.unlisten(physical.record.number, self._arrived)
+
+    def physical(self, queue: QueueRecord, record: PhysicalRecord) -> MemoryPhysical:
+        found = self._physical.get(record.number)
+        if found is not None and found.record == record:
+            return found
+        if record.number in self.records.reserved:
+            return self._begin(queue, record)
+        return MemoryPhysical(record, None, self.arrivals)
+
+    def _put_queue(self, queue: QueueRecord) -> None:
+        self._end(queue, keep=queue.physical)
+        for record in queue.physical:
+            self.records.reserved.discard(record.number)
+            if record.number not in self._physical:
+                self._begin(queue, record)
+
+    def _drop_queue(self, queue: QueueRecord) -> None:
+        self._end(queue, keep=[])
+        self.leases.drop_queue(queue.uid)
+        self.publications.drop_queue(queue.uid)
+        self._pasts.pop(queue.uid, None)
+
+    def _begin(self, queue: QueueRecord, record: PhysicalRecord) -> MemoryPhysical:
+        past = self._pasts.setdefault(queue.uid, Past())
+        pile = Pile(record, queue.fifo, past, self._clock, self._rng)
+        physical = self._physical[record.number] = MemoryPhysical(record, pile, self.arrivals)
+        return physical
+
+    def _end(self, queue: QueueRecord, keep: Sequence[PhysicalRecord]) -> None:
+        """Drop the physical queues that a queue has, but those to keep."""
+        before = self.ledger.queue(queue.uid)
+        if before is None:
+            return
+        for record in before.physical:
+            if record not in keep:
+                self._physical.pop(record.number).drop()
+        if not any(record in keep for record in before.physical):
+            # Purged: what is gone must not keep its like from being sent again.
+            self._pasts.pop(queue.uid, None)

@@ -1,0 +1,100 @@
+"""Which stores there are: by the first word of ``--store``, how each is opened, and what else there is to it."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+from msgspec import Struct
+
+from rockdove.core.clock import Clock
+from rockdove.core.errors import RockdoveError
+from rockdove.store.base import Store
+from rockdove.store.common.keyfile import KeyFile, KeySource, MemoryKey
+from rockdove.store.memory.store import MemoryStore
+from rockdove.store.sqlite import backup, check
+from rockdove.store.sqlite.folder import DATABASE
+from rockdove.store.sqlite.store import SqliteStore
+
+
+class UnknownStore(RockdoveError):
+    """What ``--store`` names is no store of ours; the message says which there are."""
+
+
+class Kind(Struct, frozen=True):
+    """A kind of store. What is None, it does not have."""
+
+    scheme: str
+    open: Callable[["Location", Clock, Random, asyncio.AbstractEventLoop], Store]
+    key: Callable[["Location"], KeySource]
+    # Whether its data is in a folder of this machine, which one process holds.
+    has_folder: bool = False
+    # Copies the data of a running service: from, to, progress; the bytes.
+    backup: Callable[[Path, Path, backup.Progress], int] | None = None
+    # Looks data over that no service holds.
+    check: Callable[[Path, Callable[[int], None]], check.Report] | None = None
+
+
+class Location(Struct, frozen=True):
+    """Where data is: a kind of store, and what distinguishes one from another."""
+
+    kind: Kind
+    folder: Path | None = None
+
+    @property
+    def name(self) -> str:
+        return self.kind.scheme
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is certainly nothing yet, not even an account."""
+        return self.folder is None or not (self.folder / DATABASE).exists()
+
+    def open(self, clock: Clock, loop: asyncio.AbstractEventLoop) -> Store:
+        return self.kind.open(self, clock, Random(), loop)
+
+    def key(self) -> KeySource:
+        return self.kind.key(self)
+
+
+def _folder(location: Location) -> Path:
+    assert location.folder is not None
+    return location.folder
+
+
+KINDS = {
+    kind.scheme: kind
+    for kind in (
+        Kind(
+            "sqlite",
+            lambda location, clock, rng, loop: SqliteStore(_folder(location), clock, rng, loop),
+            lambda location: KeyFile(_folder(location)),
+            has_folder=True,
+            backup=backup.copy,
+            check=check.check,
+        ),
+        Kind("memory", lambda location, clock, rng, loop: MemoryStore(clock, rng), lambda location: MemoryKey()),
+    )
+}
+
+
+def locate(text: str, data: Path) -> Location:
+    """What ``--store`` means: the name of a store, or its URL. ``data`` is the folder if the text names none.
+
+    Raises `UnknownStore`.
+    """
+    scheme, _, rest = text.partition(":")
+    kind = KINDS.get(scheme)
+    if kind is None or (rest and not kind.has_folder):
+        # Not all of it: a URL may hold a password.
+        raise UnknownStore(f"there is no store {scheme[:32]!r}; choose one of {', '.join(forms())}")
+    return Location(kind, (Path(rest) if rest else data) if kind.has_folder else None)
+
+
+def forms() -> list[str]:
+    """How stores are written."""
+    return [form for kind in KINDS.values() for form in _forms(kind)]
+
+
+def _forms(kind: Kind) -> list[str]:
+    return [kind.scheme, f"{kind.scheme}:DIR"] if kind.has_folder else [kind.scheme]

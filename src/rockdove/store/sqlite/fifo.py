@@ -1,0 +1,292 @@
+"""A FIFO physical queue of the embedded store.
+
+Of each group only those entries stand in the index by time that can become claimable by themselves: the first one,
+and what is in flight. All others *wait*, with ``t = WAITING_US + id``, until the group is free. So a claim finds the
+next free group by one look at the index, however many messages wait behind a busy one.
+
+Every group that has entries has at least one that does not wait (`_settle` sees to it). A group is locked while one of
+its messages is in flight.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import apsw
+import msgspec
+
+from rockdove.core import ids as entry_ids
+from rockdove.core.clock import SECOND_US
+from rockdove.core.limits import DEDUPLICATION_S, RECEIVE_ATTEMPT_S
+from rockdove.core.message import Entry
+from rockdove.store.base import Appended, Claimed, Done, Draft, Want
+from rockdove.store.common.size import stored_bytes
+from rockdove.store.sqlite import statement
+from rockdove.store.sqlite.grouped import WAITING_US, GroupedQueue, group_of
+from rockdove.store.sqlite.row import entries
+from rockdove.store.sqlite.shelf import Change, State
+
+# Visible entries looked at in one step of a claim, to find free groups.
+LOOK_AHEAD = 64
+
+_COLUMNS = f"SELECT {statement.COLUMNS} FROM entry JOIN body USING (id) "
+_STANDING = _COLUMNS + "WHERE pq = ? AND grp = ? AND t < ?"
+_WAITING = _COLUMNS + "WHERE pq = ? AND grp = ? AND t >= ? ORDER BY t LIMIT ?"
+_SEEN = "SELECT id, message_id FROM seen WHERE queue = ? AND key = ? AND at_us > ? AND at_us < ?"
+
+
+class FifoQueue(GroupedQueue):
+    """Groups in order, one delivery of a group at a time, five minutes of deduplication."""
+
+    delay_us = 0
+
+    def append_in(
+        self, db: apsw.Connection, drafts: Sequence[Draft], first_id: int, now_us: int
+    ) -> tuple[list[Appended], list[Change]]:
+        appended: list[Appended] = []
+        changes: list[Change] = []
+        for id, draft in enumerate(drafts, first_id):
+            known = self._seen(db, draft.deduplication_key, now_us)
+            if known is not None:
+                appended.append(known)
+                continue
+            extra = draft.message.extra
+            group = (extra.group_id if extra else None) or ""
+            first = db.execute("SELECT 1 FROM entry WHERE pq = ? AND grp = ? LIMIT 1", (self.record.number, group)).get
+            self.insert(db, id, draft.visible_us if first is None else WAITING_US + id, group, draft)
+            new = Appended(id, self.message_id(id, draft.message))
+            if draft.deduplication_key is not None:
+                db.execute(
+                    "INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?)",
+                    (self.queue, draft.deduplication_key, new.id, new.message_id, now_us),
+                )
+            appended.append(new)
+            changes.append(Change(id, None, (draft.visible_us, False)))
+        return appended, changes
+
+    def _seen(self, db: apsw.Connection, key: str | None, now_us: int) -> Appended | None:
+        if key is None:
+            return None
+        # If the clock was set back since, nobody knows how long ago it was: better to store one twice than to lose it.
+        window_us = DEDUPLICATION_S * SECOND_US
+        for id, message_id in db.execute(_SEEN, (self.queue, key, now_us - window_us, now_us + window_us)):
+            return Appended(id, message_id)
+        return None
+
+    def claim_in(self, db: apsw.Connection, want: Want, now_us: int) -> tuple[Claimed, list[Change]]:
+        if want.attempt is not None:
+            again = self._again(db, want, now_us)
+            if again is not None:
+                return again
+        claimed, changes = Claimed([], [], claimed_us=now_us), list[Change]()
+        visited: set[str] = set()
+        while len(claimed.entries) < want.limit and (not want.room_bytes or claimed.bytes < want.room_bytes):
+            sql = "SELECT grp FROM entry WHERE pq = ? AND t <= ? ORDER BY t, id LIMIT ?"
+            rows: list[tuple[Any, ...]] = db.execute(sql, (self.record.number, now_us, LOOK_AHEAD)).fetchall()
+            fresh = dict.fromkeys(group for (group,) in rows if group not in visited)
+            if not fresh:
+                break
+            for group in fresh:
+                visited.add(group)
+                changes += self._claim_group(db, group, want, now_us, claimed)
+                if len(claimed.entries) == want.limit or (want.room_bytes and claimed.bytes >= want.room_bytes):
+                    break
+        if not claimed.entries:
+            claimed.next_us = self.next_us(db, now_us)
+        elif want.attempt is not None and not self.shared.room.tight:
+            self._remember(db, want.attempt, claimed.entries, now_us, now_us)
+        return claimed, changes
+
+    def _claim_group(self, db: apsw.Connection, group: str, want: Want, now_us: int, claimed: Claimed) -> list[Change]:
+        standing = entries(db.execute(_STANDING, (self.record.number, group, WAITING_US)))
+        visible = [row for row in standing if row.visible_us <= now_us]
+        if any(row.receive_count and row.visible_us > now_us for row in standing):
+            return self._wait(db, visible)
+        if want.room_bytes:
+            return self._lease_group(db, group, want, now_us, claimed, standing)
+        changes: list[Change] = []
+        room = want.limit - len(claimed.entries)
+        while rows := entries(db.execute(_WAITING, (self.record.number, group, WAITING_US, room))) + standing:
+            rows.sort(key=lambda row: row.id)
+            taken, given = self._claim_rows(db, rows, want, now_us, claimed)
+            changes += taken
+            if given or len(taken) < len(rows):
+                untouched = [row for row in rows[len(taken) :] if row.visible_us <= now_us]
+                changes += self._wait(db, untouched) if given else self._delay(db, untouched)
+                break
+            # All of them were expired: what comes next?
+            standing, room = [], LOOK_AHEAD
+        return changes + self._settle(db, group, now_us)
+
+    def _lease_group(
+        self, db: apsw.Connection, group: str, want: Want, now_us: int, claimed: Claimed, standing: list[Entry]
+    ) -> list[Change]:
+        """The same for a lease, which may want so many that their bodies must not all be read at once."""
+        changes: list[Change] = []
+        given, had_dead = False, len(claimed.dead)
+        while True:
+            rows = entries(db.execute(_WAITING, (self.record.number, group, WAITING_US, LOOK_AHEAD)))
+            last_id = rows[-1].id if len(rows) == LOOK_AHEAD else None
+            rows += [row for row in standing if last_id is None or row.id < last_id]
+            standing = [row for row in standing if last_id is not None and row.id > last_id]
+            rows.sort(key=lambda row: row.id)
+            taken, some = self._claim_rows(db, rows, want, now_us, claimed)
+            given = given or some
+            changes += taken
+            if last_id is None or len(taken) < len(rows) or len(claimed.dead) > had_dead:
+                untouched = [row for row in rows[len(taken) :] + standing if row.visible_us <= now_us]
+                changes += self._wait(db, untouched) if given else self._delay(db, untouched)
+                return changes + self._settle(db, group, now_us)
+
+    def _claim_rows(
+        self, db: apsw.Connection, rows: list[Entry], want: Want, now_us: int, claimed: Claimed
+    ) -> tuple[list[Change], bool]:
+        """Claim a group's messages in their order: the changes, one for each row, and whether any was claimed."""
+        changes: list[Change] = []
+        given = False
+        for row in rows:
+            if len(claimed.entries) == want.limit or not self._due(row, now_us):
+                break
+            if want.room_bytes and claimed.bytes >= want.room_bytes:
+                break
+            if row.message.sent_us < want.sent_after_us:
+                changes.append(self.delete(db, row))
+                claimed.expired.append(row.id)
+                continue
+            new, dead, change = self.hide(db, row, want, now_us)
+            changes.append(change)
+            (claimed.dead if dead else claimed.entries).append(new)
+            given = True
+            if want.room_bytes and not dead:
+                claimed.bytes += stored_bytes(new.message)
+            if dead:
+                # The rest of the group follows when this one has gone to the dead-letter queue.
+                break
+        return changes, given
+
+    def _due(self, row: Entry, now_us: int) -> bool:
+        return row.receive_count > 0 or row.message.sent_us + self.delay_us <= now_us
+
+    def _wait(self, db: apsw.Connection, rows: Iterable[Entry]) -> list[Change]:
+        """Visible entries of a locked group leave the index by time until the group is free."""
+        changes: list[Change] = []
+        for row in rows:
+            db.execute("UPDATE entry SET t = ? WHERE id = ?", (WAITING_US + row.id, row.id))
+            waiting = Entry(row.id, WAITING_US + row.id, row.message, row.receive_count, row.first_received_us)
+            changes.append(Change(row.id, self.state(row), self.state(waiting), group=group_of(row)))
+        return changes
+
+    def _delay(self, db: apsw.Connection, rows: Iterable[Entry]) -> list[Change]:
+        """Entries that were given back before their delay was over become visible when it is."""
+        changes: list[Change] = []
+        for row in rows:
+            t = row.message.sent_us + self.delay_us
+            db.execute("UPDATE entry SET t = ? WHERE id = ?", (t, row.id))
+            changes.append(Change(row.id, self.state(row), (t, False), group=group_of(row)))
+        return changes
+
+    def _settle(self, db: apsw.Connection, group: str, now_us: int) -> list[Change]:
+        """If all that is left of a group waits, its first message stops waiting."""
+        number = self.record.number
+        sql = "SELECT t FROM entry WHERE pq = ? AND grp = ? ORDER BY t LIMIT 1"
+        first = db.execute(sql, (number, group)).get
+        if first is None or first < WAITING_US:
+            return []
+        (row,) = entries(db.execute(_WAITING, (number, group, WAITING_US, 1)))
+        t = now_us if row.receive_count else row.message.sent_us + self.delay_us
+        db.execute("UPDATE entry SET t = ? WHERE id = ?", (t, row.id))
+        return [Change(row.id, self.state(row), (t, row.receive_count > 0), group=group)]
+
+    def state(self, row: Entry) -> State:
+        """A waiting entry counts as visible from its own delay on: it waits for its turn, not for the clock."""
+        if row.visible_us < WAITING_US:
+            return row.visible_us, row.receive_count > 0
+        return (0, True) if row.receive_count else (row.message.sent_us + self.delay_us, False)
+
+    def remove_in(self, db: apsw.Connection, ids: Sequence[int], now_us: int) -> tuple[list[int], list[Change]]:
+        found, changes = self.delete_all(db, ids)
+        for group in {group_of(row) for row in found}:
+            changes += self._settle(db, group, now_us)
+        return [row.id for row in found], changes
+
+    def _remember(self, db: apsw.Connection, attempt: str, given: list[Entry], claimed_us: int, now_us: int) -> None:
+        rows = [(row.id, row.receive_count, row.visible_us) for row in given]
+        claims = msgspec.json.encode((claimed_us, rows)).decode()
+        row = (self.queue, self.record.number, attempt, now_us, claims)
+        db.execute("INSERT OR REPLACE INTO attempt (queue, pq, name, at_us, claims) VALUES (?, ?, ?, ?, ?)", row)
+
+    def _again(self, db: apsw.Connection, want: Want, now_us: int) -> tuple[Claimed, list[Change]] | None:
+        """The same entries as that attempt got, if all are still as it left them, with their visibility renewed."""
+        sql = "SELECT claims FROM attempt WHERE queue = ? AND name = ? AND pq = ? AND at_us > ?"
+        after_us = now_us - RECEIVE_ATTEMPT_S * SECOND_US
+        claims = db.execute(sql, (self.queue, want.attempt, self.record.number, after_us)).get
+        if claims is None:
+            return None
+        given: list[Entry] = []
+        claimed_us, rows = msgspec.json.decode(claims)
+        for id, receive_count, visible_us in rows:
+            held = self.held(db, id, receive_count, now_us)
+            if held is None or held.visible_us != visible_us:
+                return None
+            given.append(held)
+        changes: list[Change] = []
+        until_us = now_us + want.timeout_us
+        for row in given:
+            db.execute("UPDATE entry SET t = ? WHERE id = ?", (until_us, row.id))
+            changes.append(Change(row.id, (row.visible_us, True), (until_us, True), group=group_of(row)))
+            row.visible_us = until_us
+        self._remember(db, want.attempt or "", given, claimed_us, now_us)
+        return Claimed(given, [], claimed_us=claimed_us), changes
+
+    def passing(self, db: apsw.Connection, now_us: int, end_us: int) -> tuple[int, int]:
+        in_flight, _ = super().passing(db, now_us, end_us)
+        first = self._first_sent_after(db, now_us - self.delay_us + 1)
+        last = self._first_sent_after(db, end_us - self.delay_us)
+        sql = "SELECT count(*) FROM entry WHERE id >= ? AND id < ? AND rc = 0 AND sent + ? > ?"
+        return in_flight, db.execute(sql, (first, last, self.delay_us, now_us)).get
+
+    def _first_sent_after(self, db: apsw.Connection, sent_us: int) -> int:
+        """The first id of a message sent at that time or later: ids grow with time, so halve the range."""
+        low = entry_ids.entry_id(self.record.number, 0)
+        high = entry_ids.entry_id(self.record.number, self.numbers.next)
+        while low < high:
+            middle = (low + high) // 2
+            sql = "SELECT sent FROM entry WHERE id >= ? AND id < ? ORDER BY id LIMIT 1"
+            sent = db.execute(sql, (middle, high)).get
+            if sent is None or sent >= sent_us:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def shown_us(self, t: int, receive_count: int, sent_us: int) -> int:
+        """Waiting for its turn is nobody else's business: a message is visible from its own delay on."""
+        return t if t < WAITING_US else sent_us + (0 if receive_count else self.delay_us)
+
+    def retime(self, delay_us: int, done: Done[None]) -> None:
+        number, before_us = self.record.number, self.delay_us
+
+        def call(db: apsw.Connection) -> tuple[None, list[Change]]:
+            sql = "SELECT id, sent FROM entry WHERE pq = ? AND rc = 0"
+            rows: list[tuple[Any, ...]] = db.execute(sql, (number,)).fetchall() if delay_us != before_us else []
+            db.execute(
+                "UPDATE entry SET t = sent + ? WHERE pq = ? AND rc = 0 AND t < ?", (delay_us, number, WAITING_US)
+            )
+            changes = [Change(id, (sent + before_us, False), (sent + delay_us, False)) for id, sent in rows]
+            self.delay_us = delay_us
+            return None, changes
+
+        self.change(call, done, told=lambda _: self.arrivals.tell(number, 1))
+
+    @property
+    def shelf(self) -> "FifoQueue":
+        """For who takes physical queues of all kinds; see `StandardQueue`."""
+        return self
+
+    def prepare(self, drafts: Sequence[Draft]) -> None:
+        """There are always groups."""
+
+    def told_removed(self, number: int) -> None:
+        self.arrivals.tell(self.record.number, number)
+
+    def land(self, changes: list[Change]) -> None:
+        self.count_changes(changes)

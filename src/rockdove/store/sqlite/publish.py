@@ -1,0 +1,157 @@
+"""Publishing once with the embedded store: all that an attempt brings goes in with the record of it, or nothing."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+import msgspec
+
+from rockdove.core.clock import SECOND_US
+from rockdove.core.errors import StoreError
+from rockdove.core.limits import APPLICATION_S, PUBLISHED_S, REMEMBERED_BATCHES, STAGED_S
+from rockdove.core.publication import Parcel, PublicationName
+from rockdove.store.base import Appended, Done, Draft, Physical, Published, Standing
+from rockdove.store.common.size import stored_bytes
+from rockdove.store.sqlite.fifo import FifoQueue
+from rockdove.store.sqlite.shared import Shared
+from rockdove.store.sqlite.shelf import Change
+from rockdove.store.sqlite.standard import Face, StandardQueue
+
+_WINNER = "SELECT attempt, number FROM published WHERE queue = ? AND application = ? AND batch = ? AND partition = ?"
+_FORGOTTEN = "SELECT forgotten FROM application WHERE queue = ? AND name = ?"
+_STAGED = (
+    "SELECT coalesce(sum(number), 0), coalesce(sum(bytes), 0) FROM stage "
+    "WHERE queue = ? AND application = ? AND batch = ? AND partition = ? AND attempt = ?"
+)
+_CHUNKS = (
+    "SELECT chunk, parcels FROM stage "
+    "WHERE queue = ? AND application = ? AND batch = ? AND partition = ? AND attempt = ? ORDER BY chunk"
+)
+_UNSTAGE = "DELETE FROM stage WHERE queue = ? AND application = ? AND batch = ? AND partition = ?"
+_SEEN = """
+INSERT INTO application VALUES (?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET forgotten = max(forgotten, excluded.forgotten), seen_us = excluded.seen_us
+"""
+_FORGET = "DELETE FROM published WHERE queue = ? AND application = ? AND batch <= ?"
+# Of applications that have not published since then, all batches become one number.
+_FOLD = """
+UPDATE application SET forgotten = (
+  SELECT max(forgotten, coalesce(max(batch), -1)) FROM published
+  WHERE published.queue = application.queue AND published.application = application.name
+) WHERE seen_us <= ? AND EXISTS (
+  SELECT 1 FROM published WHERE published.queue = application.queue AND published.application = application.name
+)
+"""
+_DROP = "DELETE FROM published WHERE (queue, application) IN (SELECT queue, name FROM application WHERE seen_us <= ?)"
+
+_decode = msgspec.json.Decoder(list[Parcel]).decode
+
+
+class SqlitePublications:
+    """See `rockdove.store.base.publication.Publications`."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._writer = shared.writer
+        self._clock = shared.clock
+
+    def stage(
+        self,
+        name: PublicationName,
+        attempt: str,
+        chunk: int,
+        parcels: Sequence[Parcel],
+        size_bytes: int,
+        done: Done[Standing],
+    ) -> None:
+        text = msgspec.json.encode(parcels).decode()
+        row = (*_key(name), attempt, chunk, self._clock.now_us(), len(parcels), size_bytes, text)
+
+        def call(db: apsw.Connection) -> Standing:
+            standing = _standing(db, name, attempt)
+            if standing.winner is not None or standing.too_old:
+                return standing
+            db.execute("INSERT OR REPLACE INTO stage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            return _standing(db, name, attempt)
+
+        self._writer.call(call, done, 1, len(text.encode()))
+
+    def look(self, name: PublicationName, attempt: str, done: Done[Standing]) -> None:
+        self._call(lambda db: _standing(db, name, attempt), done)
+
+    def chunks(self, name: PublicationName, attempt: str, done: Done[dict[int, list[Parcel]]]) -> None:
+        key = (*_key(name), attempt)
+        self._call(lambda db: {chunk: _decode(text) for chunk, text in db.execute(_CHUNKS, key)}, done)
+
+    def _call(self, call: Any, done: Done[Any]) -> None:
+        self._writer.call(call, done)
+
+    def publish(
+        self,
+        name: PublicationName,
+        attempt: str,
+        parts: Sequence[tuple[Physical, Sequence[Draft]]],
+        done: Done[Published],
+    ) -> None:
+        now_us = self._clock.now_us()
+        shelves: list[tuple[Face, Sequence[Draft], int]] = []
+        for physical, drafts in parts:
+            assert isinstance(physical, StandardQueue | FifoQueue)
+            physical.prepare(drafts)
+            shelves.append((physical, drafts, physical.numbers.take(len(drafts))))
+
+        def call(db: apsw.Connection) -> tuple[Published, list[list[Change]]] | StoreError:
+            standing = _standing(db, name, attempt)
+            if standing.winner is not None or standing.too_old:
+                return Published(standing), []
+            if not all(_is_kept(db, shelf) for shelf, _, _ in shelves):
+                return StoreError("the queue was purged or deleted meanwhile")
+            done_in = [shelf.append_in(db, drafts, first, now_us) for shelf, drafts, first in shelves]
+            appended: list[list[Appended]] = [new for new, _ in done_in]
+            number = sum(map(len, appended))
+            db.execute("INSERT INTO published VALUES (?, ?, ?, ?, ?, ?)", (*_key(name), attempt, number))
+            db.execute(_UNSTAGE, _key(name))
+            forgotten = name.batch - REMEMBERED_BATCHES
+            db.execute(_SEEN, (name.queue, name.application, forgotten, now_us))
+            db.execute(_FORGET, (name.queue, name.application, forgotten))
+            return Published(Standing(attempt, number), appended), [changes for _, changes in done_in]
+
+        def landed(outcome: tuple[Published, list[list[Change]]] | StoreError) -> None:
+            if isinstance(outcome, StoreError):
+                done(outcome)
+                return
+            for (shelf, _, _), changes in zip(shelves, outcome[1], strict=False):
+                shelf.land(changes)
+            done(outcome[0])
+            if outcome[0].appended is not None:
+                for face, drafts, _ in shelves:
+                    face.shelf.told_appended(drafts)
+
+        brought = [stored_bytes(draft.message) for _, drafts, _ in shelves for draft in drafts]
+        # One more for the record of it: there need not be messages.
+        self._writer.call(call, landed, len(brought) + 1, sum(brought))
+
+
+def forget_publications(db: apsw.Connection, now_us: int) -> None:
+    """What was staged for too long, and what applications have published that have fallen silent."""
+    db.execute("DELETE FROM stage WHERE at_us <= ?", (now_us - STAGED_S * SECOND_US,))
+    silent_us = now_us - PUBLISHED_S * SECOND_US
+    db.execute(_FOLD, (silent_us,))
+    db.execute(_DROP, (silent_us,))
+    db.execute("DELETE FROM application WHERE seen_us <= ?", (now_us - APPLICATION_S * SECOND_US,))
+
+
+def _key(name: PublicationName) -> tuple[str, str, int, int]:
+    return name.queue, name.application, name.batch, name.partition
+
+
+def _is_kept(db: apsw.Connection, shelf: Face) -> bool:
+    return db.execute("SELECT queue FROM physical WHERE number = ?", (shelf.record.number,)).get is not None
+
+
+def _standing(db: apsw.Connection, name: PublicationName, attempt: str) -> Standing:
+    for winner, number in db.execute(_WINNER, _key(name)):
+        return Standing(winner, number)
+    forgotten = db.execute(_FORGOTTEN, (name.queue, name.application)).get
+    too_old = forgotten is not None and name.batch <= forgotten
+    (messages, size) = db.execute(_STAGED, (*_key(name), attempt)).get
+    return Standing(None, messages, too_old, size)

@@ -1,0 +1,190 @@
+"""Records of the embedded store: JSON documents, written in the writer's transaction, with versions in memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import apsw
+import msgspec
+
+from rockdove.core import ids
+from rockdove.core.account import Account
+from rockdove.core.errors import StoreError, StoreFull
+from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
+from rockdove.store.base import Done, Listener, Reset
+from rockdove.store.common.ledger import Commit, Ledger
+from rockdove.store.sqlite.lease import forget_places
+from rockdove.store.sqlite.room import FULL, kept_bytes
+from rockdove.store.sqlite.shared import Shared
+from rockdove.store.sqlite.shelves import Shelves
+
+# While sends are refused, the record of a queue, an account or a task that is there may grow up to this size: to set
+# a shorter retention must be possible, a policy without end is not. With hardly any room left, up to the other.
+SMALL_RECORD = 4096
+SMALLEST_RECORD = 1024
+
+
+class SqliteRecords:
+    """See `rockdove.store.base.Records`. ``emptied`` is called when physical queues were dropped."""
+
+    def __init__(self, shared: Shared, shelves: Shelves, ledger: Ledger, emptied: Callable[[], None]) -> None:
+        self._writer = shared.writer
+        self._room = shared.room
+        self._shelves = shelves
+        self._ledger = ledger
+        self._emptied = emptied
+        # Of physical queues that there are, or will be.
+        self._numbers: set[int] = set()
+        self._highest = 0
+
+    def load(self, db: apsw.Connection) -> None:
+        queues = [msgspec.json.decode(text, type=QueueRecord) for (text,) in db.execute("SELECT record FROM queue")]
+        tasks = [msgspec.json.decode(text, type=MoveTask) for (text,) in db.execute("SELECT record FROM task")]
+        deleted = [DeletedQueue(*row) for row in db.execute("SELECT account, name, deleted_us FROM deleted")]
+        accounts: dict[str, str | None] = dict(db.execute("SELECT id, record FROM account"))
+        self._ledger.secret = db.execute("SELECT value FROM meta WHERE name = 'secret'").get
+        self._numbers = self._shelves.load(db)
+        self._highest = max(self._numbers, default=0)
+        for queue in queues:
+            for record in queue.physical:
+                self._shelves.count(db, queue, record.number)
+        self._ledger.load(
+            queues,
+            deleted,
+            tasks,
+            [msgspec.json.decode(text, type=Account) for text in accounts.values() if text is not None],
+            [id for id, text in accounts.items() if text is None],
+        )
+
+    def subscribe(self, listener: Listener, reset: Reset) -> None:
+        self._ledger.subscribe(listener, reset)
+
+    def catch_up(self, done: Done[None]) -> None:
+        done(None)
+
+    def reserve(self, number: int, done: Done[list[PhysicalRecord]]) -> None:
+        done([PhysicalRecord(self._new_number(), ids.new_prefix()) for _ in range(number)])
+
+    def _new_number(self) -> int:
+        """Larger than all others, as long as there are such: see `rockdove.core.ids.sequence_number`."""
+        number = self._highest + 1
+        if number > ids.MAX_PHYSICAL_NUMBER:
+            number = next(free for free in range(1, len(self._numbers) + 2) if free not in self._numbers)
+        else:
+            self._highest = number
+        self._numbers.add(number)
+        return number
+
+    def free_number(self, number: int) -> None:
+        """A dropped physical queue is empty by now."""
+        self._numbers.discard(number)
+        if number == self._highest:
+            self._highest = max(self._numbers, default=0)
+
+    def put_queue(self, queue: QueueRecord, quota: int, seen: int, done: Done[int]) -> None:
+        text = msgspec.json.encode(queue).decode()
+        kept = {record.number: record for record in queue.physical}
+
+        # In the writer's thread.
+        def call(db: apsw.Connection) -> list[int] | StoreFull:
+            there = {number for (number,) in db.execute("SELECT number FROM physical WHERE queue = ?", (queue.uid,))}
+            if not there - kept.keys() and not self._takes(
+                db, "SELECT record FROM queue WHERE uid = ?", queue.uid, text
+            ):
+                return StoreFull(FULL)
+            db.execute("INSERT OR REPLACE INTO queue VALUES (?, ?)", (queue.uid, text))
+            for record in kept.values():
+                if record.number not in there:
+                    row = (record.number, record.prefix, queue.uid, queue.fifo)
+                    db.execute("INSERT INTO physical VALUES (?, ?, ?, ?, 0, 0)", row)
+            if there - kept.keys():
+                forget_places(db, queue.uid, there - kept.keys())
+            for number in there - kept.keys():
+                db.execute("UPDATE physical SET queue = NULL WHERE number = ?", (number,))
+            if there and not there & kept.keys():
+                # Purged: what is gone must not keep its like from being sent again.
+                db.execute("DELETE FROM seen WHERE queue = ?", (queue.uid,))
+            return list(there - kept.keys())
+
+        self._ledger.put_queue(queue, quota, seen, self._dropping(call, kept_bytes(text)), done)
+
+    def _takes(self, db: apsw.Connection, sql: str, id: str, record: str) -> bool:
+        """Whether there is room for a record: on a full disk, only for one that was there, and is small.
+
+        In the writer's thread.
+        """
+        if not self._room.full and not self._room.tight:
+            return True
+        before = db.execute(sql, (id,)).get
+        if before is None:
+            return False
+        return len(record) <= max(len(before), SMALLEST_RECORD if self._room.tight else SMALL_RECORD)
+
+    def drop_queue(self, queue: QueueRecord, deleted_us: int, seen: int, done: Done[int]) -> None:
+        uid, row = queue.uid, (queue.account, queue.name, deleted_us)
+
+        # In the writer's thread.
+        def call(db: apsw.Connection) -> list[int]:
+            db.execute("DELETE FROM queue WHERE uid = ?", (uid,))
+            db.execute("DELETE FROM seen WHERE queue = ?", (uid,))
+            for table in ("attempt", "lease", "consumer", "stage", "published", "application"):
+                db.execute(f"DELETE FROM {table} WHERE queue = ?", (uid,))
+            db.execute("INSERT OR REPLACE INTO deleted VALUES (?, ?, ?)", row)
+            dropped = [number for (number,) in db.execute("SELECT number FROM physical WHERE queue = ?", (uid,))]
+            db.execute("UPDATE physical SET queue = NULL WHERE queue = ?", (uid,))
+            return dropped
+
+        drop = self._dropping(call)
+
+        def commit(committed: Done[None]) -> None:
+            self._shelves.drop_queue(uid)
+            drop(committed)
+
+        self._ledger.drop_queue(queue, deleted_us, seen, commit, done)
+
+    def _dropping(self, call: Any, kept: int = 0) -> Commit:
+        """Change records; what physical queues they drop, the janitor empties."""
+
+        def commit(done: Done[None]) -> None:
+            def landed(result: list[int] | StoreError) -> None:
+                if isinstance(result, StoreError):
+                    done(result)
+                    return
+                for number in result:
+                    self._shelves.drop(number)
+                if result:
+                    self._emptied()
+                done(None)
+
+            self._writer.call(call, landed, kept_bytes=kept)
+
+        return commit
+
+    def put_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
+        commit = self._putting("task", task.task_id, msgspec.json.encode(task).decode())
+        self._ledger.put_task(task, seen, commit, done)
+
+    def put_account(self, account: Account, seen: int, done: Done[int]) -> None:
+        commit = self._putting("account", account.id, msgspec.json.encode(account).decode())
+        self._ledger.put_account(account, seen, commit, done)
+
+    def drop_account(self, id: str, seen: int, done: Done[int]) -> None:
+        commit = self._putting("account", id, None)
+        self._ledger.drop_account(id, seen, commit, done)
+
+    def _putting(self, table: str, id: str, record: str | None) -> Commit:
+        # In the writer's thread.
+        def call(db: apsw.Connection) -> StoreFull | None:
+            if record is not None and not self._takes(db, f"SELECT record FROM {table} WHERE id = ?", id, record):
+                return StoreFull(FULL)
+            db.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", (id, record))
+            return None
+
+        return lambda done: self._writer.call(call, done, kept_bytes=kept_bytes(record or ""))
+
+    def drop_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
+        task_id = task.task_id
+
+        def commit(done: Done[None]) -> None:
+            self._writer.call(lambda db: db.execute("DELETE FROM task WHERE id = ?", (task_id,)).close(), done)
+
+        self._ledger.drop_task(task, seen, commit, done)

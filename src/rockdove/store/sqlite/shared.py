@@ -1,0 +1,20 @@
+"""What the parts of the embedded store share, handed over instead of the store itself."""
+
+from dataclasses import dataclass
+from random import Random
+
+from rockdove.core.clock import Clock
+from rockdove.store.common.arrivals import Arrivals
+from rockdove.store.sqlite.room import Room
+from rockdove.store.sqlite.writer import Writer
+
+
+@dataclass(frozen=True)
+class Shared:
+    """One for each store."""
+
+    writer: Writer
+    clock: Clock
+    rng: Random
+    room: Room
+    arrivals: Arrivals
