@@ -113,8 +113,8 @@ async def consume(queue: Queue, ledger: Ledger, rng: random.Random) -> None:
             for entry in claimed.entries:
                 count = entry.receive_count if queue.record.fifo else None
                 if await call(queue.physical().remove, entry.id, count):
-                    ledger.try_delete([entry.message.body])
-                    ledger.was_deleted([entry.message.body])
+                    ledger.try_delete([entry.message.text])
+                    ledger.was_deleted([entry.message.text])
         except StoreError:
             pass
         await asyncio.sleep(0)
@@ -155,7 +155,7 @@ def test_errors_at_any_time(
         assert faults(tmp_path / f"cut-{number}", ledger) == []
     counts = plain.count(), fifo.count()
     bench.reopen()
-    found = [entry.message.body for queue in (plain, fifo) for entry in queue.peek(100_000)]
+    found = [entry.message.text for queue in (plain, fifo) for entry in queue.peek(100_000)]
     assert ledger.judge(found) == []
     assert (plain.count(), fifo.count()) == counts
 

@@ -89,16 +89,16 @@ async def consume(queue: Queue, ledger: Ledger, rng: random.Random) -> None:
     for _ in range(ROUNDS):
         gone = ledger.gone()
         claimed = await call(queue.physical().claim, queue.want(rng.randint(1, 6)))
-        ledger.got([entry.message.body for entry in claimed.entries], gone)
+        ledger.got([entry.message.text for entry in claimed.entries], gone)
         for entry in claimed.entries:
             count = entry.receive_count if queue.record.fifo else None
             if rng.random() < 0.3:
                 await call(queue.physical().move, entry.id, queue.bench.now_us + rng.choice([0, 10]), count)
             else:
-                ledger.try_delete([entry.message.body])
+                ledger.try_delete([entry.message.text])
                 removed = await call(queue.physical().remove, entry.id, count)
                 assert removed
-                ledger.was_deleted([entry.message.body])
+                ledger.was_deleted([entry.message.text])
         queue.bench.clock.advance(0.001)
 
 
@@ -169,7 +169,7 @@ def drained(folder: Path) -> list[str]:
             if not claimed.entries:
                 return
             for entry in claimed.entries:
-                found.append(entry.message.body)
+                found.append(entry.message.text)
                 await call(physical.remove, entry.id, entry.receive_count if fifo else None)
 
     try:

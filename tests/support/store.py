@@ -81,11 +81,11 @@ def us(seconds: float) -> int:
 def message(body: str, sent_us: int, group: str | None = None, extra: Extra | None = None) -> Message:
     if group is not None:
         extra = Extra(group_id=group)
-    return Message(sent_us, body, hashlib.md5(body.encode(), usedforsecurity=False).hexdigest(), extra)
+    return Message(sent_us, body.encode(), hashlib.md5(body.encode(), usedforsecurity=False).hexdigest(), extra)
 
 
 def bodies(entries: Sequence[Entry]) -> list[str]:
-    return [entry.message.body for entry in entries]
+    return [entry.message.text for entry in entries]
 
 
 class Bench:

@@ -64,7 +64,7 @@ def compose(queue: Queue, parcel: Parcel, sender: str, now_us: int, plain: bool 
     if size > queue.settings.max_message_bytes:
         raise _too_long(queue)
     md5 = hashlib.md5(raw, usedforsecurity=False).hexdigest()
-    return Draft(Message(now_us, body, md5), now_us + delay_us, None, size)
+    return Draft(Message(now_us, raw, md5), now_us + delay_us, None, size)
 
 
 def _check_characters(body: str) -> None:
@@ -94,7 +94,7 @@ def _compose_rich(queue: Queue, parcel: Parcel, sender: str, now_us: int, raw: b
         deduplication_id=deduplication_id if queue.fifo else None,
         sender_id=sender if sender != queue.record.account else None,
     )
-    message = Message(now_us, parcel.message_body, body_md5(raw), extra)
+    message = Message(now_us, raw, body_md5(raw), extra)
     key = _deduplication_key(queue, extra) if queue.fifo else None
     return Draft(message, now_us + delay_us, key, size)
 
@@ -243,7 +243,7 @@ def _is_number(text: str) -> bool:
 def message_bytes(message: Message) -> int:
     """A message's size as SQS counts it, body and attributes."""
     body, extra = message.body, message.extra
-    size = len(body) if body.isascii() else len(body.encode())
+    size = len(body)
     if extra is not None and extra.attributes:
         for name, attribute in extra.attributes.items():
             value = attribute.binary_value or (attribute.string_value or "").encode()

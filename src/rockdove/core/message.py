@@ -29,16 +29,21 @@ class Extra(Struct, frozen=True, omit_defaults=True, kw_only=True):
     received_before: int = 0
 
 
-class Message(Struct, frozen=True, gc=False):
-    """What was sent: never changes. ``md5`` is of the body, in hexadecimal."""
+class Message(Struct, array_like=True, frozen=True, gc=False):
+    """What was sent: never changes. ``body`` is UTF-8, and ``md5`` its sum, in hexadecimal."""
 
     sent_us: int
-    body: str
+    body: bytes
     md5: str
     extra: Extra | None = None
 
+    @property
+    def text(self) -> str:
+        """The body."""
+        return self.body.decode()
 
-class Entry(Struct, gc=False):
+
+class Entry(Struct, array_like=True, gc=False):
     """The index entry ``(visible_us, id)`` of a message, with what its deliveries have left behind.
 
     The id names the message for ever: the physical queue's number in the high bits, its sequence number below

@@ -24,4 +24,4 @@ class Parcel(Struct, array_like=True, frozen=True):
     deduplication_key: str | None = None
 
     def message(self, now_us: int) -> Message:
-        return Message(now_us, self.body, self.md5, self.extra)
+        return Message(now_us, self.body.encode(), self.md5, self.extra)

@@ -73,7 +73,7 @@ class PublishOperations:
                 continue
             message = draft.message
             delay_us = draft.visible_us - now_us
-            chunk.parcels.append(Parcel(message.body, message.md5, delay_us, message.extra, draft.deduplication_key))
+            chunk.parcels.append(Parcel(message.text, message.md5, delay_us, message.extra, draft.deduplication_key))
             chunk.bytes += draft.bytes
         return chunk, failed
 

@@ -78,7 +78,7 @@ def received(queue: Queue, delivery: Delivery, selection: Selection, receipts: R
         message_id=message_id(delivery.physical, entry),
         receipt_handle=receipts.write(queue.uid, entry.id, delivery.claimed_us, entry.receive_count),
         md5_of_body=content.md5,
-        body=content.body,
+        body=content.text,
     )
     if selection is not NOTHING:
         _add_attributes(message, queue, delivery, selection)
@@ -92,7 +92,7 @@ def peeked(queue: Queue, index: int, delivery: Delivery, selection: Selection, n
     message = PeekedMessage(
         message_id=message_id(delivery.physical, entry),
         md5_of_body=entry.message.md5,
-        body=entry.message.body,
+        body=entry.message.text,
         state="visible" if visible else hidden,
         visible_from=None if is_leased else entry.visible_us / 1_000_000,
         physical_queue=index,
@@ -107,7 +107,7 @@ def leased(queue: Queue, delivery: Delivery, selection: Selection) -> LeasedMess
     message = LeasedMessage(
         message_id=message_id(physical, entry),
         md5_of_body=entry.message.md5,
-        body=entry.message.body,
+        body=entry.message.text,
         physical_queue=index or 0,
     )
     if selection is not NOTHING:

@@ -12,7 +12,9 @@ from rockdove.core.errors import RockdoveError
 from rockdove.store.base import Store
 from rockdove.store.common.keyfile import KeyFile, KeySource, MemoryKey
 from rockdove.store.memory.store import MemoryStore
-from rockdove.store.sqlite import backup, check
+from rockdove.store.sqlite.backup import Progress, copy
+from rockdove.store.sqlite.check import Report
+from rockdove.store.sqlite.check import check as look_over
 from rockdove.store.sqlite.folder import DATABASE
 from rockdove.store.sqlite.store import SqliteStore
 
@@ -30,9 +32,9 @@ class Kind(Struct, frozen=True):
     # Whether its data is in a folder of this machine, which one process holds.
     has_folder: bool = False
     # Copies the data of a running service: from, to, progress; the bytes.
-    backup: Callable[[Path, Path, backup.Progress], int] | None = None
+    backup: Callable[[Path, Path, Progress], int] | None = None
     # Looks data over that no service holds.
-    check: Callable[[Path, Callable[[int], None]], check.Report] | None = None
+    check: Callable[[Path, Callable[[int], None]], Report] | None = None
 
 
 class Location(Struct, frozen=True):
@@ -70,8 +72,8 @@ KINDS = {
             lambda location, clock, rng, loop: SqliteStore(_folder(location), clock, rng, loop),
             lambda location: KeyFile(_folder(location)),
             has_folder=True,
-            backup=backup.copy,
-            check=check.check,
+            backup=copy,
+            check=look_over,
         ),
         Kind("memory", lambda location, clock, rng, loop: MemoryStore(clock, rng), lambda location: MemoryKey()),
     )

@@ -9,7 +9,7 @@ from tests.support.store import Bench, Queue, bodies, message
 
 
 def draft_of(entry: Entry, visible_us: int) -> Draft:
-    return Draft(message(entry.message.body, entry.message.sent_us, extra=entry.message.extra), visible_us)
+    return Draft(message(entry.message.text, entry.message.sent_us, extra=entry.message.extra), visible_us)
 
 
 def transfer(source: Queue, ids: list[int], target: Queue, drafts: list[Draft]) -> list[Appended]:
@@ -31,7 +31,7 @@ def test_dead_after_so_many_receives(bench: Bench, fifo: bool) -> None:
     claimed = queue.claim(timeout_s=10, max_receives=3)
     assert claimed.entries == []
     (dead,) = claimed.dead
-    assert (dead.message.body, dead.receive_count) == ("a", 3)
+    assert (dead.message.text, dead.receive_count) == ("a", 3)
     assert dead.visible_us == bench.now_us + 10_000_000
     # Hidden like a claimed one until it is transferred, and found again if that never happens.
     assert queue.count() == (0, 1, 0)

@@ -155,7 +155,7 @@ def serve(queue: Queue, receives: int, arriving: Callable[[int], list[Draft]]) -
         queue.append(arriving(number))
         claimed = queue.take(10, timeout_s=10_000)
         for entry in claimed:
-            assert entry.message.body == "noise" or queue.remove(entry.id)
+            assert entry.message.text == "noise" or queue.remove(entry.id)
         got += bodies(claimed)
     return got
 
@@ -207,7 +207,7 @@ def test_groups_with_nothing_visible_do_not_stand_in_the_way(bench: Bench, queue
 def test_what_is_visible_again_has_its_turn(bench: Bench, queue: Queue, how: str) -> None:
     make_noise(queue, 100)
     queue.send("quiet", group="quiet")
-    (held,) = [entry for entry in queue.take(10, timeout_s=100) if entry.message.body == "quiet"]
+    (held,) = [entry for entry in queue.take(10, timeout_s=100) if entry.message.text == "quiet"]
     assert "quiet" not in queue.read(10)
     bench.advance(1)
     if how == "move":

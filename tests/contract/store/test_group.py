@@ -186,7 +186,7 @@ def test_no_timeout_at_all(bench: Bench, fifo: Queue) -> None:
     assert fifo.read(1, timeout_s=0) == ["a"]
     assert fifo.count() == (2, 0, 0)
     again = fifo.take(timeout_s=0)
-    assert [(entry.message.body, entry.receive_count) for entry in again] == [("a", 2), ("b", 1)]
+    assert [(entry.message.text, entry.receive_count) for entry in again] == [("a", 2), ("b", 1)]
     assert fifo.read(timeout_s=10) == ["a", "b"]
 
 
@@ -222,7 +222,7 @@ def test_delay_of_the_queue(bench: Bench) -> None:
     bench.advance(0.000001)
     assert fifo.count() == (1, 0, 2)
     (a,) = fifo.take()
-    assert a.message.body == "a"
+    assert a.message.text == "a"
     bench.advance(4)
     assert fifo.count() == (2, 1, 0)
     assert fifo.read() == ["c"]
@@ -358,7 +358,7 @@ def test_many_groups(fifo: Queue) -> None:
     received: dict[str, list[str]] = {}
     while claimed := fifo.take(100):
         for entry in claimed:
-            name, place = entry.message.body.split()
+            name, place = entry.message.text.split()
             received.setdefault(name, []).append(place)
             assert fifo.remove_held(entry)
     assert len(received) == 1_000

@@ -93,7 +93,7 @@ def test_claim_move_release_at_once(bench: Bench, fifo: bool) -> None:
 
     assert bench.run(scenario()) == [True, None, True, False]
     assert queue.count() == (2, 0, 0)
-    assert sorted((entry.message.body, entry.receive_count) for entry in queue.take()) == [("a", 2), ("b", 1)]
+    assert sorted((entry.message.text, entry.receive_count) for entry in queue.take()) == [("a", 2), ("b", 1)]
 
 
 @pytest.mark.parametrize("group", [None, "g"], ids=["plain", "grouped"])
@@ -157,7 +157,7 @@ def test_delayed_and_returning_ones_in_a_deep_queue(bench: Bench, queue: Queue) 
             else:
                 pending.append(submit(physical.remove, entry.id, None))
                 gone.add(entry.id)
-                seen[entry.message.body] += 1
+                seen[entry.message.text] += 1
         pending.append(submit(physical.claim, queue.want(1, timeout_s=0)))
         *outcomes, _ = await gather(*pending)
         assert all(outcomes)
@@ -184,7 +184,7 @@ def test_fifo_workers(bench: Bench, fifo: Queue) -> None:
         while sum(map(len, done.values())) < total:
             claimed = await call(physical.claim, fifo.want(3))
             for entry in claimed.entries:
-                group, number = entry.message.body.split()
+                group, number = entry.message.text.split()
                 done.setdefault(group, []).append(int(number))
                 assert await call(physical.remove, entry.id, entry.receive_count)
             await asyncio.sleep(0)

@@ -16,7 +16,7 @@ def test_ten_of_the_largest_come_at_once(bench: Bench, queue: Queue) -> None:
         queue.send(*(large(n) for n in range(number, number + 10)))
     if bench.kind == "sqlite":
         bench.reopen()
-    got = [entry.message.body[:5] for _ in range(4) for entry in queue.take(10)]
+    got = [entry.message.text[:5] for _ in range(4) for entry in queue.take(10)]
     assert got == [f"{n:05d}" for n in range(40)]
     assert queue.count() == (0, 40, 0)
 

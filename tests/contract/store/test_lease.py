@@ -134,7 +134,7 @@ def test_what_is_released_is_visible(bench: Bench, kind: str) -> None:
     assert queue.lease(1, shard=9).outcome is Outcome.ENDED
     entries = queue.take()
     assert bodies(entries) == (["3", "0", "1", "2"] if kind != "fifo" else ["0", "1", "2", "3"])
-    assert {entry.message.body: entry.receive_count for entry in entries} == {"0": 2, "1": 2, "2": 2, "3": 1}
+    assert {entry.message.text: entry.receive_count for entry in entries} == {"0": 2, "1": 2, "2": 2, "3": 1}
 
 
 def test_a_forgotten_consumer_may_begin_again(queue: Queue) -> None:

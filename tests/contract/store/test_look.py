@@ -11,7 +11,7 @@ def test_find(bench: Bench, fifo: bool) -> None:
     (id,) = queue.send("a", group="g" if fifo else None)
     fresh = queue.find(id)
     assert fresh is not None
-    assert (fresh.id, fresh.message.body, fresh.receive_count) == (id, "a", 0)
+    assert (fresh.id, fresh.message.text, fresh.receive_count) == (id, "a", 0)
     (claimed,) = queue.take()
     assert queue.find(id) == claimed
     assert queue.find(id + 1) is None
@@ -23,7 +23,7 @@ def test_find_one_that_waits_in_its_group(bench: Bench, fifo: Queue) -> None:
     ids = fifo.send("a", "b", group="g")
     waiting = fifo.find(ids[1])
     assert waiting is not None
-    assert (waiting.message.body, waiting.visible_us) == ("b", bench.now_us)
+    assert (waiting.message.text, waiting.visible_us) == ("b", bench.now_us)
 
 
 def test_find_gives_a_copy(queue: Queue) -> None:

@@ -223,7 +223,7 @@ class StoreMachine(RuleBasedStateMachine):
     def _parcels(self, at: int, number: int) -> list[Parcel]:
         drafts = self._drafts(at, number, group="a" if FIFO[at] else None)
         return [
-            Parcel(draft.message.body, draft.message.md5, draft.visible_us - self.now_us, draft.message.extra)
+            Parcel(draft.message.text, draft.message.md5, draft.visible_us - self.now_us, draft.message.extra)
             for draft in drafts
         ]
 
@@ -315,7 +315,7 @@ class StoreMachine(RuleBasedStateMachine):
     def _moved(self, target: int, entry: Entry) -> Draft:
         """As in SQS: on a standard queue a message keeps its age, on a FIFO queue it is as if sent anew."""
         sent_us = self.now_us if FIFO[target] else entry.message.sent_us
-        moved = message(entry.message.body, sent_us, extra=entry.message.extra)
+        moved = message(entry.message.text, sent_us, extra=entry.message.extra)
         return Draft(moved, self.now_us + self.queues[target].delay_us)
 
     @rule(data=st.data(), at=QUEUES, kind=st.sampled_from(["time", "time", "delay", "purge", "reopen", "crash"]))

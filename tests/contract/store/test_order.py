@@ -167,7 +167,7 @@ def test_a_deep_queue_in_order(queue: Queue) -> None:
         if step < 20:
             queue.send(*expected[10_000 + step * 100 : 10_100 + step * 100])
         for entry in queue.take(100):
-            received.append(entry.message.body)
+            received.append(entry.message.text)
             if entry.id % 7 == 0:
                 assert queue.remove(entry.id)
     assert received == expected

@@ -36,7 +36,7 @@ def test_fifo_times_are_times(bench: Bench, fifo: Queue) -> None:
     fifo.send("a", "b", "c", group="g")
     assert [entry.visible_us for entry in fifo.peek()] == [bench.now_us] * 3
     fifo.take(1, timeout_s=30)
-    times = {entry.message.body: entry.visible_us for entry in fifo.peek()}
+    times = {entry.message.text: entry.visible_us for entry in fifo.peek()}
     assert times == {"a": bench.now_us + 30_000_000, "b": bench.now_us, "c": bench.now_us}
 
 
@@ -47,7 +47,7 @@ def test_a_fifo_message_that_was_received_is_not_delayed_again(bench: Bench, fif
     assert fifo.read() == [], "a still locks the group"
     fifo.set_delay(20)
     assert fifo.count() == (1, 1, 0)
-    times = {entry.message.body: entry.visible_us for entry in fifo.peek()}
+    times = {entry.message.text: entry.visible_us for entry in fifo.peek()}
     assert times["b"] <= bench.now_us
 
 

@@ -214,7 +214,7 @@ def test_messages_come_back_in_every_state(bench: Bench, queue: Queue) -> None:
     bench.advance(20)
     assert queue.read() == ["once", "never", "delayed"]
     bench.advance(30)
-    (again,) = [entry for entry in queue.take() if entry.message.body == "twice"]
+    (again,) = [entry for entry in queue.take() if entry.message.text == "twice"]
     assert again.receive_count == 3
     assert again.first_received_us == twice.first_received_us
 

@@ -25,7 +25,7 @@ def test_no_timeout_at_all(bench: Bench, queue: Queue) -> None:
     """Visible again at once, but given only once by one claim."""
     queue.send("a", "b")
     first = queue.take(10, timeout_s=0)
-    assert [entry.message.body for entry in first] == ["a", "b"]
+    assert [entry.message.text for entry in first] == ["a", "b"]
     assert queue.count() == (2, 0, 0)
     second = queue.take(10, timeout_s=0)
     assert [entry.receive_count for entry in second] == [2, 2]
@@ -115,7 +115,7 @@ def test_release(bench: Bench, queue: Queue) -> None:
     assert queue.count() == (3, 0, 0)
     again = queue.take()
     # They became visible now, after the one that was never taken.
-    assert [entry.message.body for entry in again] == ["c", "a", "b"]
+    assert [entry.message.text for entry in again] == ["c", "a", "b"]
     assert [entry.receive_count for entry in again] == [1, 1, 1]
     assert [entry.first_received_us for entry in again] == [bench.now_us] * 3
 
@@ -151,7 +151,7 @@ def test_release_leaves_alone_what_others_did(bench: Bench, queue: Queue) -> Non
     assert other.id == received.id
     queue.release(removed, received, moved)
     assert queue.count() == (0, 2, 0)
-    assert sorted((entry.message.body, entry.receive_count) for entry in queue.peek()) == [
+    assert sorted((entry.message.text, entry.receive_count) for entry in queue.peek()) == [
         ("moved", 1),
         ("received", 2),
     ]
@@ -169,7 +169,7 @@ def test_next_us(bench: Bench, queue: Queue) -> None:
     bench.advance(20)
     assert queue.read(timeout_s=10) == ["b"]
     assert queue.claim().next_us == bench.now_us + 10_000_000
-    (entry,) = [entry for entry in queue.peek() if entry.message.body == "b"]
+    (entry,) = [entry for entry in queue.peek() if entry.message.text == "b"]
     assert queue.move(entry, 100)
     assert queue.claim().next_us == bench.now_us + 30_000_000
     for entry in queue.peek():

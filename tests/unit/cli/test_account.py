@@ -188,8 +188,8 @@ def test_a_store_by_its_url(cli: Cli) -> None:
     assert listed(cli) == listed(cli, "--store", "sqlite:d")
 
 
-@pytest.mark.parametrize("url", ["redis://:s3cr3t@x", "sqlite:", "sqlite", "d", ""])
-def test_a_store_that_there_is_not(cli: Cli, url: str) -> None:
+@pytest.mark.parametrize("url", ["redis://:s3cr3t@x", "sqlite:", "sqlite", "memory", "d", ""])
+def test_a_store_without_accounts(cli: Cli, url: str) -> None:
     outcome = cli("account", "list", "--store", url)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith("rockdove: --store takes sqlite:DIR; ")

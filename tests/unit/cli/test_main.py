@@ -91,7 +91,7 @@ def test_all_commands_are_listed(cli: Cli) -> None:
         (("srve",), "No such command 'srve'. Did you mean 'serve'?"),
         (("serve", "--port", "x"), "Invalid value for '--port'"),
         (("serve", "--port", "70000"), "Invalid value for '--port'"),
-        (("serve", "--store", "paper"), "Invalid value for '--store'"),
+        (("serve", "--store", "paper"), "--store: there is no store 'paper'; choose one of sqlite, sqlite:DIR, memory"),
         (("queue", "show"), "Missing argument 'NAME'"),
         (("queue", "list", "--nonsense"), "No such option: --nonsense"),
         (("queue", "list", "--endpoint", "nonsense"), "the endpoint must look like http://127.0.0.1:9324"),

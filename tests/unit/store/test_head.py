@@ -12,7 +12,7 @@ from rockdove.core.message import Entry, Message
 from rockdove.store.common import head as module
 from rockdove.store.common.head import START, Fetch, Head
 
-MESSAGE = Message(0, "x" * 10, "")
+MESSAGE = Message(0, b"x" * 10, "")
 
 
 class HeadMachine(RuleBasedStateMachine):
@@ -161,7 +161,7 @@ def test_a_cut_head_keeps_the_first_entries() -> None:
 
 
 def test_large_bodies_cut_a_head_too() -> None:
-    large = Message(0, "x" * 1_000_000, "")
+    large = Message(0, b"x" * 1_000_000, "")
     head = Head(None)
     for id in range(8):
         head.put_new([Entry(id, id, large)])

@@ -118,7 +118,7 @@ def test_cost_of_a_quiet_claim_does_not_grow_with_the_noise(bench: Bench) -> Non
 def _claims_s(pile: Pile, queue: Queue) -> float:
     begin = time.process_time()
     for _ in range(10):
-        assert [entry.message.body for entry in pile.claim(queue.want(10)).entries] == ["quiet"] * 10
+        assert [entry.message.text for entry in pile.claim(queue.want(10)).entries] == ["quiet"] * 10
     return time.process_time() - begin
 
 
@@ -132,7 +132,7 @@ def test_groups_take_turns(bench: Bench) -> None:
     served = []
     for _ in range(3):
         (entry,) = queue.take(1)
-        served.append(entry.message.body)
+        served.append(entry.message.text)
         assert queue.remove_held(entry)
         bench.advance(1)
     assert served == ["0", "other", "1"]

@@ -25,7 +25,7 @@ def located(store: str, data: Path | None) -> Location:
     try:
         location = locate(store, data or Path())
     except UnknownStore as error:
-        raise Failure(f"--store: {error}", Code.USAGE) from None
+        raise Failure(f"--store takes sqlite:DIR; {error}", Code.USAGE) from None
     if location.folder is None or location.folder == Path():
         raise Failure(f"--store takes sqlite:DIR; a store {location.name!r} has no accounts to open", Code.USAGE)
     return location

@@ -9,8 +9,7 @@ encode_extra = msgspec.json.Encoder().encode
 
 def stored_bytes(message: Message) -> int:
     """Of the body, and of what else a message has, as they are kept."""
-    body = message.body
-    size = len(body) if body.isascii() else len(body.encode())
+    size = len(message.body)
     return size if message.extra is None else size + len(encode_extra(message.extra))
 
 

@@ -134,7 +134,10 @@ class GroupedQueue(Shelf):
             "INSERT INTO entry (id, pq, t, sent, grp, late) VALUES (?, ?, ?, ?, ?, ?)",
             (id, self.record.number, t, message.sent_us, group, self.numbers.is_late(message)),
         )
-        db.execute("INSERT INTO body VALUES (?, ?, ?, ?)", (id, message.md5, message.body, extra_text(message.extra)))
+        db.execute(
+            "INSERT INTO body VALUES (?, ?, CAST(? AS TEXT), ?)",
+            (id, message.md5, message.body, extra_text(message.extra)),
+        )
 
     def delete(self, db: apsw.Connection, row: Entry) -> Change:
         db.execute("DELETE FROM entry WHERE id = ?", (row.id,))

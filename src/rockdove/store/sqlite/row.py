@@ -1,6 +1,6 @@
 """Entries as rows of the embedded store, and back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -19,16 +19,35 @@ class Row(msgspec.Struct, array_like=True, gc=False):
     first: int
     sent: int
     md5: str
+    body: bytes
+    extra: str | None
+
+
+class _JsonRow(msgspec.Struct, array_like=True, gc=False):
+    """The same, without bytes: JSON has none."""
+
+    id: int
+    t: int
+    rc: int
+    first: int
+    sent: int
+    md5: str
     body: str
     extra: str | None
 
 
-decode_rows = msgspec.json.Decoder(list[Row]).decode
+_decode_rows = msgspec.json.Decoder(list[_JsonRow]).decode
 
 
-def entry(row: Row) -> Entry:
+def decode_rows(text: str) -> Sequence[_JsonRow]:
+    """Rows that came as one JSON document."""
+    return _decode_rows(text)
+
+
+def entry(row: Row | _JsonRow) -> Entry:
     extra = None if row.extra is None else _decode_extra(row.extra)
-    return Entry(row.id, row.t, Message(row.sent, row.body, row.md5, extra), row.rc, row.first)
+    body = row.body if isinstance(row.body, bytes) else row.body.encode()
+    return Entry(row.id, row.t, Message(row.sent, body, row.md5, extra), row.rc, row.first)
 
 
 def entries(rows: Iterable[tuple[Any, ...]]) -> list[Entry]:

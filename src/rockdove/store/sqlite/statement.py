@@ -31,7 +31,7 @@ INTAKE = f"""
 CREATE TEMP VIEW intake (what, id, t, x, y, z, md5, body, extra) AS SELECT {",".join(["NULL"] * WIDTH)};
 CREATE TEMP TRIGGER intake_append INSTEAD OF INSERT ON intake WHEN new.what = {APPEND} BEGIN
   INSERT INTO entry (id, pq, t, sent, late) VALUES (new.id, new.x, new.t, new.y, new.z);
-  INSERT INTO body VALUES (new.id, new.md5, new.body, new.extra);
+  INSERT INTO body VALUES (new.id, new.md5, CAST(new.body AS TEXT), new.extra);
 END;
 CREATE TEMP TRIGGER intake_move INSTEAD OF INSERT ON intake WHEN new.what = {MOVE} BEGIN
   UPDATE entry SET t = new.t, rc = new.x, first = new.y WHERE id = new.id;
@@ -52,11 +52,18 @@ def _sizes() -> list[int]:
     return [1 << n for n in range(LARGEST.bit_length() - 1, -1, -1)]
 
 
-def _sized(sql: str, columns: Sequence[int]) -> dict[int, str]:
-    """A statement over ``ROWS``, in each size: of every row the named columns, by their numbers from 1."""
+def _sized(sql: str, columns: Sequence[int], text: int = 0) -> dict[int, str]:
+    """A statement over ``ROWS``, in each size: of every row the named columns, by their numbers from 1.
+
+    Column ``text`` is bound as bytes, and becomes text.
+    """
+
+    def bound(at: int, column: int) -> str:
+        parameter = f"?{at * WIDTH + column}"
+        return f"CAST({parameter} AS TEXT)" if column == text else parameter
 
     def row(at: int) -> str:
-        return "(" + ",".join(f"?{at * WIDTH + column}" for column in columns) + ")"
+        return "(" + ",".join(bound(at, column) for column in columns) + ")"
 
     return {size: sql.replace("ROWS", ",".join(map(row, range(size)))) for size in _sizes()}
 
@@ -68,7 +75,7 @@ def _lists(sql: str) -> dict[int, str]:
 
 _TAKE_IN = _sized("INSERT INTO intake VALUES ROWS", range(1, WIDTH + 1))
 _INSERT_ENTRY = _sized("INSERT INTO entry (id, pq, t, sent, late) VALUES ROWS", (2, 4, 3, 5, 6))
-_INSERT_BODY = _sized("INSERT INTO body (id, md5, body, extra) VALUES ROWS", (2, 7, 8, 9))
+_INSERT_BODY = _sized("INSERT INTO body (id, md5, body, extra) VALUES ROWS", (2, 7, 8, 9), text=8)
 _MOVE_ENTRY = _sized(
     "WITH change (id, t, rc, first) AS (VALUES ROWS) "
     "UPDATE entry SET t = change.t, rc = change.rc, first = change.first FROM change WHERE entry.id = change.id",
@@ -154,7 +161,8 @@ SELECT
   (SELECT count(*) FROM seen),
   (SELECT json_group_array(json_array(id, t, rc, first, sent, md5, body, extra)) FROM fitting)
 """
-COLUMNS = "entry.id, t, rc, first, sent, md5, body, extra"
+# Bodies are text on disk, and bytes everywhere else.
+COLUMNS = "entry.id, t, rc, first, sent, md5, CAST(body AS BLOB), extra"
 SELECT_ENTRY = f"SELECT {COLUMNS} FROM entry JOIN body USING (id) WHERE entry.id = ?"
 _SIZE = "octet_length(body) + coalesce(octet_length(extra), 0)"
 SIGHT = (

@@ -28,7 +28,7 @@ log = logging.getLogger("rockdove")
 
 # So many in a batch are worth a commit, whatever else is coming.
 ENOUGH = 256
-# Columns of an append with texts of any length, and how many bytes a character may take.
+# Columns of an append that may have any length, the first as bytes, and how many bytes a character may take.
 BODY, EXTRA = 7, 8
 MOST_UTF8 = 4
 # Batches between two moments of rest.
@@ -97,10 +97,9 @@ class Batch:
         """What the messages in it take on the disk, and other rows; 0: there are none."""
         number = sum([size for _, _, size in self.calls]) + self.kept_bytes
         if self.appends:
-            texts = [
-                text for text in self.appends[BODY :: statement.WIDTH] + self.appends[EXTRA :: statement.WIDTH] if text
-            ]
-            size = sum(map(len, texts)) * (1 if all(map(str.isascii, texts)) else MOST_UTF8)
+            extras = [extra for extra in self.appends[EXTRA :: statement.WIDTH] if extra]
+            size = sum(map(len, self.appends[BODY :: statement.WIDTH]))
+            size += sum([len(extra) * (1 if extra.isascii() else MOST_UTF8) for extra in extras])
             number += written_bytes(len(self.appends) // statement.WIDTH, size)
         return number + BATCH_BYTES if number else 0
 
