@@ -4,6 +4,8 @@ import asyncio
 import hashlib
 import itertools
 import shutil
+import socket
+import tempfile
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from copy import deepcopy
@@ -38,13 +40,17 @@ from rockdove.store.base import (
     Upkeep,
     Want,
 )
+from rockdove.store.common.gone import GonePhysical
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.memory.store import MemoryStore
+from rockdove.store.remote.owner import Owner
+from rockdove.store.remote.store import RemoteStore
 from rockdove.store.sqlite.store import SqliteStore
 
-STORES = ("memory", "sqlite")
+# "remote" is a front-end's store, and its owner has one of SQLite.
+STORES = ("memory", "sqlite", "remote")
 # Those that still have everything after a crash.
-DURABLE = ("sqlite",)
+DURABLE = ("sqlite", "remote")
 
 T = TypeVar("T")
 
@@ -100,7 +106,8 @@ class Bench:
         self.loop.set_exception_handler(lambda loop, context: self._failures.append(context))
         self._folder = folder
         self._copies = itertools.count(1)
-        self._abandoned: list[Store] = []
+        self._abandoned: list[tuple[Store, MemoryStore | SqliteStore]] = []
+        self._owners: dict[MemoryStore | SqliteStore, Owner] = {}
         self._uids = itertools.count(1)
         self._data = folder / "data"
         self.changes: list[Change] = []
@@ -167,7 +174,11 @@ class Bench:
         return self.loop.run_until_complete(scenario)
 
     def do(self, function: Callable[..., None], *arguments: Any) -> Any:
-        return self.run(call(function, *arguments))
+        result = self.run(call(function, *arguments))
+        if isinstance(result, Claimed):
+            # Somebody has them: the end of a front-end does not give them back.
+            self.store.delivered(GonePhysical(0), [*result.entries, *result.dead])
+        return result
 
     def advance(self, seconds: float) -> None:
         # The clock cuts off what is less than a microsecond; 299.999 seconds must not lose one.
@@ -191,20 +202,20 @@ class Bench:
 
     def reopen(self) -> None:
         """Close in good order, and open again."""
-        self.store.close()
+        self._end(self.store, self.inner)
         self._open(self._data)
 
     def crash(self) -> None:
         """Go on with what a crash at this moment would have left on disk."""
         assert self.durable, "nothing survives a crash in memory"
-        self._abandoned.append(self.store)
+        self._abandoned.append((self.store, self.inner))
         copy = self._folder / f"copy-{next(self._copies)}"
         shutil.copytree(self._data, copy)
         self._open(copy)
 
     def close(self) -> None:
-        for store in (*self._abandoned, self.store):
-            store.close()
+        for store, inner in (*self._abandoned, (self.store, self.inner)):
+            self._end(store, inner)
         self.loop.run_until_complete(asyncio.sleep(0))
         self.loop.close()
         assert not self._failures, self._failures
@@ -212,7 +223,9 @@ class Bench:
     def _open(self, data: Path) -> None:
         self._data = data
         if self.durable or not hasattr(self, "store"):
-            self.store: Store = self._make(data)
+            # The store that has the data, and the one that is tested.
+            self.inner = self._make(data)
+            self.store: Store = self.run(self._reach(self.inner)) if self.kind == "remote" else self.inner
         self.snapshot = deepcopy(self.run(self.store.open()))
         self.changes = []
         self.store.records.subscribe(self.changes.append, self._reset)
@@ -221,10 +234,36 @@ class Bench:
         self.snapshot = snapshot
         self.changes.clear()
 
-    def _make(self, data: Path) -> Store:
+    async def _reach(self, inner: MemoryStore | SqliteStore) -> Store:
+        await inner.open()
+        owner = Owner(inner, self.clock)
+        path = tempfile.mktemp(prefix="rockdove-", suffix=".sock")
+        listening = socket.socket(socket.AF_UNIX)
+        listening.bind(path)
+        await owner.start(listening)
+        self._owners[inner] = owner
+        return RemoteStore(path)
+
+    def _end(self, store: Store, inner: MemoryStore | SqliteStore) -> None:
+        store.close()
+        owner = self._owners.pop(inner, None)
+        if owner is not None:
+            self.run(_settle(owner))
+            inner.close()
+
+    def _make(self, data: Path) -> MemoryStore | SqliteStore:
         if self.kind == "memory":
             return MemoryStore(self.clock, self.rng)
         return SqliteStore(data, self.clock, self.rng, self.loop)
+
+
+async def _settle(owner: Owner) -> None:
+    """End an owner, and let it hear that its front-ends are gone."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+    owner.close()
+    for _ in range(5):
+        await asyncio.sleep(0)
 
 
 class Queue:
@@ -371,8 +410,9 @@ class Queue:
 
     def hint(self, at: int = 0) -> Hint:
         """What the store believes, made true first."""
-        self.bench.do(self.bench.store.refresh, [self.physical(at)])
-        return self.physical(at).hint()
+        physical = self.physical(at)
+        self.bench.do(self.bench.store.refresh, [physical])
+        return physical.hint()
 
     def may_have_visible(self, now_us: int | None = None) -> bool:
         return self.hint().may_have_visible(self.bench.now_us if now_us is None else now_us)

@@ -382,6 +382,10 @@ class SqliteMachine(StoreMachine):
     kind = "sqlite"
 
 
+class RemoteMachine(StoreMachine):
+    kind = "remote"
+
+
 def _settings(examples: int) -> settings:
     return settings(
         max_examples=int(EXAMPLES or examples),
@@ -400,3 +404,6 @@ TestMemory.settings = _settings(60)
 
 TestSqlite = SqliteMachine.TestCase
 TestSqlite.settings = _settings(25)
+
+TestRemote = RemoteMachine.TestCase
+TestRemote.settings = _settings(25)

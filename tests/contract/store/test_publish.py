@@ -34,9 +34,9 @@ def stage(queue: Queue, name: PublicationName) -> Standing:
 def pass_time(bench: Bench, seconds: float) -> None:
     """And let the store forget what it would, as it does now and then; the memory store does whenever it is used."""
     bench.advance(seconds)
-    tidy: Any = getattr(bench.store, "_forget_old", None)
+    tidy: Any = getattr(bench.inner, "_forget_old", None)
     if tidy is not None:
-        bench.run(call(lambda done: bench.store.writer.call(tidy, done)))  # type: ignore[attr-defined]
+        bench.run(call(lambda done: bench.inner.writer.call(tidy, done)))  # type: ignore[union-attr]
 
 
 def test_while_an_application_publishes_its_batches_are_known(bench: Bench, queue: Queue) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry
 from rockdove.store.base import Appended, Done, Draft, Physical, Sight
-from rockdove.store.memory.physical import MemoryPhysical, gone
+from rockdove.store.common.gone import gone
+from rockdove.store.memory.physical import MemoryPhysical
 from rockdove.store.memory.pile import Pile
 from rockdove.store.memory.tell import tell_soon
 

@@ -7,15 +7,13 @@ an exception in ``done`` goes to the loop's handler, and never meets a change ha
 import asyncio
 from collections.abc import Sequence
 
-from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Hint, Want
 from rockdove.store.common.arrivals import Arrivals
+from rockdove.store.common.gone import EMPTY, gone
 from rockdove.store.memory.pile import Pile
 from rockdove.store.memory.tell import tell_soon
-
-_EMPTY = Hint(None, False, False)
 
 
 class MemoryPhysical:
@@ -31,7 +29,7 @@ class MemoryPhysical:
         return self._record
 
     def hint(self) -> Hint:
-        return _EMPTY if self.pile is None else self.pile.hint()
+        return EMPTY if self.pile is None else self.pile.hint()
 
     def drop(self) -> None:
         if self.pile is not None:
@@ -101,7 +99,3 @@ class MemoryPhysical:
         """On a FIFO queue, messages of the same groups may be claimed now."""
         if self.pile is not None and self.pile.fifo:
             self.arrived(number)
-
-
-def gone() -> StoreError:
-    return StoreError("the queue was purged or deleted meanwhile")

@@ -11,7 +11,8 @@ from rockdove.core.limits import APPLICATION_S, PUBLISHED_S, REMEMBERED_BATCHES,
 from rockdove.core.publication import Parcel, PublicationName
 from rockdove.store.base import Appended, Done, Draft, Physical
 from rockdove.store.base.publication import Published, Standing
-from rockdove.store.memory.physical import MemoryPhysical, gone
+from rockdove.store.common.gone import gone
+from rockdove.store.memory.physical import MemoryPhysical
 from rockdove.store.memory.tell import tell_soon
 
 

@@ -1,0 +1,48 @@
+"""A physical queue that is no more: it holds nothing, and takes nothing."""
+
+from collections.abc import Sequence
+
+from rockdove.core.errors import StoreError
+from rockdove.core.message import Entry
+from rockdove.core.queue import PhysicalRecord
+from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Hint, Want
+
+EMPTY = Hint(None, False, False)
+
+
+class GonePhysical:
+    """See `rockdove.store.base.Physical`. ``done`` is called at once."""
+
+    def __init__(self, number: int) -> None:
+        self.record = PhysicalRecord(number, "")
+
+    def hint(self) -> Hint:
+        return EMPTY
+
+    def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
+        done(gone())
+
+    def claim(self, want: Want, done: Done[Claimed]) -> None:
+        done(Claimed([], []))
+
+    def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
+        done(False)
+
+    def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
+        done(False)
+
+    def remove_all(self, ids: Sequence[int], done: Done[int]) -> None:
+        done(0)
+
+    def release(self, entries: Sequence[Entry], done: Done[None]) -> None:
+        done(None)
+
+    def count(self, done: Done[Counts]) -> None:
+        done(Counts(0, 0, 0))
+
+    def find(self, id: int, done: Done[Entry | None]) -> None:
+        done(None)
+
+
+def gone() -> StoreError:
+    return StoreError("the queue was purged or deleted meanwhile")

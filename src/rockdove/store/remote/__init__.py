@@ -1,0 +1,1 @@
+"""A store that another process has: its verbs travel over a Unix socket."""

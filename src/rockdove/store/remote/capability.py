@@ -1,0 +1,139 @@
+"""What a store in another process can do besides the verbs of physical queues."""
+
+from collections.abc import Sequence
+
+from rockdove.core.lease import Holder, Holding, Lease, LeaseName
+from rockdove.core.message import Entry
+from rockdove.core.publication import Parcel, PublicationName
+from rockdove.store.base import (
+    Appended,
+    Done,
+    Draft,
+    Ended,
+    Leased,
+    Physical,
+    Published,
+    Sight,
+    Standing,
+    Want,
+)
+from rockdove.store.remote import message as wire
+from rockdove.store.remote.link import Link
+
+
+class RemoteBrowsing:
+    """See `rockdove.store.base.Browsing`."""
+
+    def __init__(self, link: Link) -> None:
+        self._ask = link.ask
+
+    def oldest(self, physical: Physical, done: Done[int | None]) -> None:
+        self._ask(done, wire.Oldest, physical.record.number)
+
+    def sight(self, physical: Physical, limit: int, done: Done[list[Sight]]) -> None:
+        self._ask(done, wire.Sights, physical.record.number, limit)
+
+    def read(self, physical: Physical, ids: Sequence[int], done: Done[list[Entry]]) -> None:
+        self._ask(done, wire.Read, physical.record.number, ids)
+
+    def scan(self, physical: Physical, after: int, limit: int, room_bytes: int, done: Done[list[Entry]]) -> None:
+        self._ask(done, wire.Scan, physical.record.number, after, limit, room_bytes)
+
+
+class RemoteUpkeep:
+    """See `rockdove.store.base.Upkeep`."""
+
+    def __init__(self, link: Link) -> None:
+        self._ask = link.ask
+
+    def expire(self, physical: Physical, sent_after_us: int, done: Done[list[int]]) -> None:
+        self._ask(done, wire.Expire, physical.record.number, sent_after_us)
+
+    def retime(self, physical: Physical, delay_us: int, done: Done[None]) -> None:
+        self._ask(done, wire.Retime, physical.record.number, delay_us)
+
+
+class RemoteTransfers:
+    """See `rockdove.store.base.Transfers`."""
+
+    def __init__(self, link: Link) -> None:
+        self._ask = link.ask
+
+    def transfer(
+        self,
+        source: Physical,
+        ids: Sequence[int],
+        target: Physical,
+        drafts: Sequence[Draft],
+        done: Done[list[Appended]],
+    ) -> None:
+        self._ask(done, wire.Transfer, source.record.number, ids, target.record.number, drafts)
+
+
+class RemoteLeases:
+    """See `rockdove.store.base.Leases`."""
+
+    def __init__(self, link: Link) -> None:
+        self._ask = link.ask
+
+    def lease(
+        self, name: LeaseName, parts: Sequence[Physical], want: Want, even_empty: bool, done: Done[Leased]
+    ) -> None:
+        numbers = [part.record.number for part in parts]
+        self._ask(done, wire.MakeLease, name, numbers, want, even_empty)
+
+    def ack(
+        self, queue: str, consumer: str, shard: int | None, sequence: int | None, tell_ids: bool, done: Done[Ended]
+    ) -> None:
+        self._ask(done, wire.AckLeases, queue, consumer, shard, sequence, tell_ids)
+
+    def release(self, queue: str, consumer: str, forget: bool, done: Done[Ended]) -> None:
+        self._ask(done, wire.ReleaseLeases, queue, consumer, forget)
+
+    def page(
+        self, queue: str, consumer: str | None, after: tuple[str, int, int] | None, limit: int, done: Done[list[Lease]]
+    ) -> None:
+        self._ask(done, wire.PageLeases, queue, consumer, after, limit)
+
+    def holders(self, queue: str, consumer: str | None, limit: int, done: Done[list[Holder]]) -> None:
+        self._ask(done, wire.ListHolders, queue, consumer, limit)
+
+    def holdings(self, done: Done[dict[str, Holding]]) -> None:
+        self._ask(done, wire.ListHoldings)
+
+    def silent(self, before_us: int, done: Done[list[tuple[str, str]]]) -> None:
+        self._ask(done, wire.ListSilent, before_us)
+
+
+class RemotePublications:
+    """See `rockdove.store.base.Publications`."""
+
+    def __init__(self, link: Link) -> None:
+        self._ask = link.ask
+
+    def stage(
+        self,
+        name: PublicationName,
+        attempt: str,
+        chunk: int,
+        parcels: Sequence[Parcel],
+        size_bytes: int,
+        done: Done[Standing],
+    ) -> None:
+        self._ask(done, wire.Stage, name, attempt, chunk, parcels, size_bytes)
+
+    def look(self, name: PublicationName, attempt: str, done: Done[Standing]) -> None:
+        self._ask(done, wire.LookAtPublication, name, attempt)
+
+    def chunks(self, name: PublicationName, attempt: str, done: Done[dict[int, list[Parcel]]]) -> None:
+        self._ask(done, wire.ReadChunks, name, attempt)
+
+    def publish(
+        self,
+        name: PublicationName,
+        attempt: str,
+        parts: Sequence[tuple[Physical, Sequence[Draft]]],
+        done: Done[Published],
+    ) -> None:
+        numbered = [(physical.record.number, drafts) for physical, drafts in parts]
+        self._ask(done, wire.Publish, name, attempt, numbered)

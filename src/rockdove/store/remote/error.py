@@ -1,0 +1,19 @@
+"""Errors of a store on their way between processes."""
+
+from rockdove.core.errors import StoreError, StoreFull
+from rockdove.store.base import Conflict, OverQuota
+
+_KINDS: dict[str, type[StoreError]] = {kind.__name__: kind for kind in (StoreError, StoreFull, Conflict, OverQuota)}
+
+
+class StoreAway(StoreError):
+    """The process that has the store is not there; nobody knows whether it has done what it was asked for."""
+
+
+def named(error: StoreError) -> str:
+    name = type(error).__name__
+    return name if name in _KINDS else StoreError.__name__
+
+
+def made(kind: str, text: str) -> StoreError:
+    return _KINDS.get(kind, StoreError)(text)

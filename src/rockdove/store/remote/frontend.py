@@ -1,0 +1,341 @@
+"""A front-end as the owner sees it: one connection, the verbs that come over it, and what it has claimed."""
+
+import socket
+import struct
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+import msgspec
+
+from rockdove.core.clock import Clock
+from rockdove.core.errors import StoreError
+from rockdove.core.message import Entry
+from rockdove.store.base import Claimed, Physical, Store
+from rockdove.store.common.arrivals import Arrivals
+from rockdove.store.common.gone import GonePhysical, gone
+from rockdove.store.remote import message as wire
+from rockdove.store.remote.error import named
+from rockdove.store.remote.frame import Framed
+
+_decoder: "msgspec.msgpack.Decoder[list[Any]]" = msgspec.msgpack.Decoder(list[wire.Verb])
+# Process, user and group of who is at the other end.
+_CREDENTIALS = struct.Struct("3i")
+
+
+class Desk(Protocol):
+    """What the owner offers each of its front-ends."""
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def arrivals(self) -> Arrivals: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    def physical(self, number: int) -> Physical: ...
+
+    def admit(self, front_end: "FrontEnd", user: int) -> bool:
+        """Whether it may come in; if so, it is greeted."""
+
+    def leave(self, front_end: "FrontEnd") -> None: ...
+
+    def hear(self, front_end: "FrontEnd", tell: wire.Tell) -> None: ...
+
+    def call(self, topic: str, payload: bytes, done: Callable[[bytes], None]) -> None: ...
+
+    def reply(self, reply: wire.Reply) -> None: ...
+
+
+class FrontEnd(Framed):
+    """For the event loop that drives the store."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(_decoder)
+        self._desk = desk
+        self._store = desk.store
+        self._physical = desk.physical
+        # What it has claimed and not yet delivered: where it is, and whether it has had its deliveries.
+        self._claimed: dict[int, tuple[Physical, Entry, bool]] = {}
+        self._listened: set[int] = set()
+        self._verbs: dict[type, Callable[[Any], None]] = {
+            wire.Append: self._append,
+            wire.Claim: self._claim,
+            wire.Move: self._move,
+            wire.Remove: self._remove,
+            wire.RemoveAll: self._remove_all,
+            wire.Release: self._release,
+            wire.Count: self._count,
+            wire.Find: self._find,
+            wire.Delivered: self._delivered,
+            wire.Listen: self._listen,
+            wire.Unlisten: self._unlisten,
+            wire.Refresh: self._refresh,
+            wire.Tell: partial(desk.hear, self),
+            wire.Call: self._call,
+            wire.Reply: desk.reply,
+            **_browsing(self),
+            **_records(self),
+            **_leases(self),
+            **_publications(self),
+        }
+
+    @property
+    def store(self) -> Store:
+        return self._store
+
+    def physical(self, number: int) -> Physical:
+        return self._physical(number)
+
+    # The connection.
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        made: socket.socket = transport.get_extra_info("socket")
+        raw = made.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        _, user, _ = _CREDENTIALS.unpack(raw)
+        if not self._desk.admit(self, user):
+            self.hang_up()
+
+    def received(self, messages: Sequence[Any]) -> None:
+        verbs = self._verbs
+        for message in messages:
+            try:
+                verbs[type(message)](message)
+            except Exception as error:
+                self._loop.call_exception_handler({"message": "a verb of a front-end failed", "exception": error})
+                token = getattr(message, "token", None)
+                if token is not None:
+                    self.send(wire.Failed(token, StoreError.__name__, f"{type(error).__name__}: {error}"))
+
+    def lost(self) -> None:
+        """Nobody gets what it had claimed: let others have it."""
+        self._desk.leave(self)
+        for number in self._listened:
+            self._desk.arrivals.unlisten(number, self._arrived)
+        claimed, self._claimed = self._claimed, {}
+        self._give_back(list(claimed.values()))
+
+    def _give_back(self, claimed: Sequence[tuple[Physical, Entry, bool]]) -> None:
+        now_us = self._desk.clock.now_us()
+        parts: dict[int, tuple[Physical, list[Entry]]] = {}
+        for physical, entry, dead in claimed:
+            if dead:
+                # Its count was left as it was.
+                physical.move(entry.id, now_us, entry.receive_count, lambda outcome: None)
+            else:
+                parts.setdefault(physical.record.number, (physical, []))[1].append(entry)
+        for physical, entries in parts.values():
+            physical.release(entries, lambda outcome: None)
+
+    # Outcomes.
+
+    def outcome(self, token: int, kind: Callable[[int, Any], Any] = wire.Done) -> Callable[[Any], None]:
+        """What a call of the store tells its outcome to."""
+        return partial(self._tell, token, kind)
+
+    def _tell(self, token: int, kind: Callable[[int, Any], Any], outcome: Any) -> None:
+        if isinstance(outcome, StoreError):
+            self.send(wire.Failed(token, named(outcome), str(outcome)))
+        else:
+            self.send(kind(token, outcome))
+
+    # Verbs.
+
+    def _append(self, verb: wire.Append) -> None:
+        self._physical(verb.physical).append(verb.drafts, partial(self._tell, verb.token, wire.DoneAppended))
+
+    def _claim(self, verb: wire.Claim) -> None:
+        physical = self._physical(verb.physical)
+        physical.claim(verb.want, partial(self._was_claimed, verb.token, physical))
+
+    def _was_claimed(self, token: int, physical: Physical, outcome: Claimed | StoreError) -> None:
+        if isinstance(outcome, StoreError):
+            self._tell(token, wire.DoneClaimed, outcome)
+            return
+        claimed = self._claimed
+        for entry in outcome.entries:
+            claimed[entry.id] = (physical, entry, False)
+        for entry in outcome.dead:
+            claimed[entry.id] = (physical, entry, True)
+        if self._transport is None:
+            self.lost()
+        else:
+            self.send(wire.DoneClaimed(token, outcome))
+
+    def _delivered(self, verb: wire.Delivered) -> None:
+        for id in verb.ids:
+            self._claimed.pop(id, None)
+
+    def _move(self, verb: wire.Move) -> None:
+        done = self.outcome(verb.token)
+        self._physical(verb.physical).move(verb.id, verb.visible_us, verb.receive_count, done)
+
+    def _remove(self, verb: wire.Remove) -> None:
+        self._physical(verb.physical).remove(verb.id, verb.receive_count, partial(self._tell, verb.token, wire.Done))
+
+    def _remove_all(self, verb: wire.RemoveAll) -> None:
+        self._physical(verb.physical).remove_all(verb.ids, partial(self._tell, verb.token, wire.Done))
+
+    def _release(self, verb: wire.Release) -> None:
+        for entry in verb.entries:
+            self._claimed.pop(entry.id, None)
+        self._physical(verb.physical).release(verb.entries, self.outcome(verb.token))
+
+    def _count(self, verb: wire.Count) -> None:
+        self._physical(verb.physical).count(self.outcome(verb.token, wire.DoneCounts))
+
+    def _find(self, verb: wire.Find) -> None:
+        self._physical(verb.physical).find(verb.id, self.outcome(verb.token, wire.DoneEntry))
+
+    # Hints and wake-ups.
+
+    def _refresh(self, verb: wire.Refresh) -> None:
+        places = [self._physical(number) for number in verb.physical]
+
+        def refreshed(outcome: StoreError | None) -> None:
+            self.send(wire.DoneHints(verb.token, [place.hint() for place in places]))
+
+        self._store.refresh(places, refreshed)
+
+    def _listen(self, verb: wire.Listen) -> None:
+        self._listened.add(verb.physical)
+        self._desk.arrivals.listen(verb.physical, self._arrived)
+
+    def _unlisten(self, verb: wire.Unlisten) -> None:
+        self._listened.discard(verb.physical)
+        self._desk.arrivals.unlisten(verb.physical, self._arrived)
+
+    def _arrived(self, number: int, visible: int, next_us: int | None) -> None:
+        self.send(wire.Arrived(number, visible, next_us))
+
+    def _call(self, verb: wire.Call) -> None:
+        self._desk.call(verb.topic, verb.payload, self.outcome(verb.token, wire.DoneCalled))
+
+
+_Verbs = dict[type, Callable[[Any], None]]
+
+
+def _browsing(front_end: FrontEnd) -> _Verbs:
+    """Browsing, upkeep and transfers, as far as the store has them."""
+    store, physical, outcome = front_end.store, front_end.physical, front_end.outcome
+    verbs: _Verbs = {}
+
+    def on_place(kind: Callable[[int, Any], Any], empty: Any, act: Callable[[Any, Physical, Any], None]) -> Any:
+        """A verb on one physical queue; of one that is gone, the outcome is ``empty``."""
+
+        def do(verb: Any) -> None:
+            place, done = physical(verb.physical), outcome(verb.token, kind)
+            if isinstance(place, GonePhysical):
+                done(empty)
+            else:
+                act(verb, place, done)
+
+        return do
+
+    if (browsing := store.browsing) is not None:
+        verbs |= {
+            wire.Oldest: on_place(wire.Done, None, lambda verb, place, done: browsing.oldest(place, done)),
+            wire.Sights: on_place(
+                wire.DoneSights, [], lambda verb, place, done: browsing.sight(place, verb.limit, done)
+            ),
+            wire.Read: on_place(wire.DoneEntries, [], lambda verb, place, done: browsing.read(place, verb.ids, done)),
+            wire.Scan: on_place(
+                wire.DoneEntries,
+                [],
+                lambda verb, place, done: browsing.scan(place, verb.after, verb.limit, verb.room_bytes, done),
+            ),
+        }
+    if (upkeep := store.upkeep) is not None:
+        verbs |= {
+            wire.Expire: on_place(
+                wire.DoneIds, [], lambda verb, place, done: upkeep.expire(place, verb.sent_after_us, done)
+            ),
+            wire.Retime: on_place(wire.Done, None, lambda verb, place, done: upkeep.retime(place, verb.delay_us, done)),
+        }
+    if (transfers := store.transfers) is not None:
+
+        def transfer(verb: wire.Transfer) -> None:
+            source, target = physical(verb.source), physical(verb.target)
+            done = outcome(verb.token, wire.DoneAppended)
+            if isinstance(target, GonePhysical):
+                done(gone())
+            elif isinstance(source, GonePhysical):
+                done([])
+            else:
+                transfers.transfer(source, verb.ids, target, verb.drafts, done)
+
+        verbs[wire.Transfer] = transfer
+    return verbs
+
+
+def _records(front_end: FrontEnd) -> _Verbs:
+    records, outcome = front_end.store.records, front_end.outcome
+    return {
+        wire.Reserve: lambda verb: records.reserve(verb.number, outcome(verb.token, wire.DoneReserved)),
+        wire.PutQueue: lambda verb: records.put_queue(verb.queue, verb.quota, verb.seen, outcome(verb.token)),
+        wire.DropQueue: lambda verb: records.drop_queue(verb.queue, verb.deleted_us, verb.seen, outcome(verb.token)),
+        wire.PutTask: lambda verb: records.put_task(verb.task, verb.seen, outcome(verb.token)),
+        wire.DropTask: lambda verb: records.drop_task(verb.task, verb.seen, outcome(verb.token)),
+        wire.PutAccount: lambda verb: records.put_account(verb.account, verb.seen, outcome(verb.token)),
+        wire.DropAccount: lambda verb: records.drop_account(verb.id, verb.seen, outcome(verb.token)),
+        wire.CatchUp: lambda verb: records.catch_up(outcome(verb.token)),
+    }
+
+
+def _leases(front_end: FrontEnd) -> _Verbs:
+    leases, physical, outcome = front_end.store.leases, front_end.physical, front_end.outcome
+    if leases is None:
+        return {}
+    return {
+        wire.MakeLease: lambda verb: leases.lease(
+            verb.name,
+            [place for number in verb.physical if not isinstance(place := physical(number), GonePhysical)],
+            verb.want,
+            verb.even_empty,
+            outcome(verb.token, wire.DoneLeased),
+        ),
+        wire.AckLeases: lambda verb: leases.ack(
+            verb.queue, verb.consumer, verb.shard, verb.sequence, verb.tell_ids, outcome(verb.token, wire.DoneEnded)
+        ),
+        wire.ReleaseLeases: lambda verb: leases.release(
+            verb.queue, verb.consumer, verb.forget, outcome(verb.token, wire.DoneEnded)
+        ),
+        wire.PageLeases: lambda verb: leases.page(
+            verb.queue, verb.consumer, verb.after, verb.limit, outcome(verb.token, wire.DoneLeases)
+        ),
+        wire.ListHolders: lambda verb: leases.holders(
+            verb.queue, verb.consumer, verb.limit, outcome(verb.token, wire.DoneHolders)
+        ),
+        wire.ListHoldings: lambda verb: leases.holdings(outcome(verb.token, wire.DoneHoldings)),
+        wire.ListSilent: lambda verb: leases.silent(verb.before_us, outcome(verb.token, wire.DoneSilent)),
+    }
+
+
+def _publications(front_end: FrontEnd) -> _Verbs:
+    publications, physical, outcome = front_end.store.publications, front_end.physical, front_end.outcome
+    if publications is None:
+        return {}
+
+    def publish(verb: wire.Publish) -> None:
+        parts = [(physical(number), drafts) for number, drafts in verb.parts]
+        done = outcome(verb.token, wire.DonePublished)
+        if any(isinstance(place, GonePhysical) for place, _ in parts):
+            done(gone())
+        else:
+            publications.publish(verb.name, verb.attempt, parts, done)
+
+    return {
+        wire.Stage: lambda verb: publications.stage(
+            verb.name, verb.attempt, verb.chunk, verb.parcels, verb.size_bytes, outcome(verb.token, wire.DoneStanding)
+        ),
+        wire.LookAtPublication: lambda verb: publications.look(
+            verb.name, verb.attempt, outcome(verb.token, wire.DoneStanding)
+        ),
+        wire.ReadChunks: lambda verb: publications.chunks(
+            verb.name, verb.attempt, outcome(verb.token, wire.DoneChunks)
+        ),
+        wire.Publish: publish,
+    }

@@ -1,0 +1,151 @@
+"""A front-end's end of the connection to the owner: verbs go out, outcomes and notices come in."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from rockdove.core.errors import StoreError
+from rockdove.store.remote import message as wire
+from rockdove.store.remote.error import StoreAway, made
+from rockdove.store.remote.frame import Framed
+
+log = logging.getLogger("rockdove")
+
+# Seconds before the next try to reach the owner.
+AGAIN_S = 0.02
+
+_decoder: "msgspec.msgpack.Decoder[list[Any]]" = msgspec.msgpack.Decoder(list[wire.Outcome | wire.Notice])
+
+
+class Link:
+    """Connects by itself, again and again, from `start` to `close`. For the event loop's thread.
+
+    ``began`` is called with the owner's first message after each time that it was reached, ``noticed`` with what it
+    says unasked.
+    """
+
+    def __init__(self, path: str, began: Callable[[wire.Begin], None], noticed: Callable[[wire.Notice], None]) -> None:
+        self._path = path
+        self._loop = asyncio.get_running_loop()
+        self._began = began
+        self._noticed = noticed
+        self._connection: _Connection | None = None
+        self._tokens = 0
+        self._pending: dict[int, Callable[[Any], None]] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._lost = asyncio.Event()
+        # Answers questions of the owner's, by their topics.
+        self.questions: dict[str, Callable[[], bytes]] = {}
+
+    def start(self) -> None:
+        self._task = self._loop.create_task(self._stay_connected())
+
+    def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            connection.close()
+        self._fail_all()
+
+    @property
+    def is_up(self) -> bool:
+        return self._connection is not None
+
+    # What is said.
+
+    def ask(self, done: Callable[[Any], None], kind: Callable[..., Any], *arguments: Any) -> None:
+        """Say a verb; ``done`` gets its outcome."""
+        connection = self._connection
+        if connection is None:
+            self._loop.call_soon(done, away())
+            return
+        self._tokens = token = self._tokens + 1
+        self._pending[token] = done
+        connection.send(kind(token, *arguments))
+
+    def say(self, verb: wire.Verb) -> None:
+        """Say something that has no outcome; while nobody is there, it is lost."""
+        if self._connection is not None:
+            self._connection.send(verb)
+
+    # Connecting.
+
+    async def _stay_connected(self) -> None:
+        while True:
+            self._lost.clear()
+            try:
+                await self._loop.create_unix_connection(lambda: _Connection(self._received, self._dropped), self._path)
+            except OSError:
+                await asyncio.sleep(AGAIN_S)
+                continue
+            await self._lost.wait()
+
+    def _dropped(self) -> None:
+        self._connection = None
+        self._lost.set()
+        self._fail_all()
+
+    def _fail_all(self) -> None:
+        """Whoever waits for an outcome: nobody will ever tell it."""
+        pending, self._pending = self._pending, {}
+        for done in pending.values():
+            self._tell(done, away())
+
+    # What is heard.
+
+    def _received(self, connection: "_Connection", messages: Sequence[Any]) -> None:
+        pending = self._pending
+        for message in messages:
+            if isinstance(message, wire.Notice):
+                self._notice(connection, message)
+                continue
+            done = pending.pop(message.token, None)
+            if done is not None:
+                failed = isinstance(message, wire.Failed)
+                self._tell(done, made(message.kind, message.text) if failed else message.result)
+
+    def _notice(self, connection: "_Connection", notice: wire.Notice) -> None:
+        try:
+            if isinstance(notice, wire.Begin):
+                self._connection = connection
+                self._began(notice)
+            elif isinstance(notice, wire.Question):
+                answer = self.questions.get(notice.topic)
+                self.say(wire.Reply(notice.number, b"" if answer is None else answer()))
+            else:
+                self._noticed(notice)
+        except Exception as error:
+            _complain(error)
+
+    def _tell(self, done: Callable[[Any], None], outcome: Any) -> None:
+        """One listener's defect is not the others'."""
+        try:
+            done(outcome)
+        except Exception as error:
+            _complain(error)
+
+
+class _Connection(Framed):
+    def __init__(self, heard: Callable[["_Connection", Sequence[Any]], None], dropped: Callable[[], None]) -> None:
+        super().__init__(_decoder)
+        self._heard = heard
+        self._dropped = dropped
+
+    def received(self, messages: Sequence[Any]) -> None:
+        self._heard(self, messages)
+
+    def lost(self) -> None:
+        self._dropped()
+
+
+def away() -> StoreError:
+    return StoreAway("the process that has the store is not there; it is started again")
+
+
+def _complain(error: Exception) -> None:
+    context = {"message": "a caller of the store failed", "exception": error}
+    asyncio.get_running_loop().call_exception_handler(context)

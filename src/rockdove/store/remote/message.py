@@ -1,0 +1,520 @@
+"""What front-ends and the owner of a store say to each other: a message for each verb, and for each kind of outcome.
+
+Bodies of messages travel as they were sent, as bytes; nothing in between looks into them.
+"""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from rockdove.core.account import Account
+from rockdove.core.lease import Holder, Holding, Lease, LeaseName
+from rockdove.core.message import Entry
+from rockdove.core.publication import Parcel, PublicationName
+from rockdove.core.queue import MoveTask, PhysicalRecord, QueueRecord
+from rockdove.store.base import (
+    Appended,
+    Change,
+    Claimed,
+    Counts,
+    Draft,
+    Effort,
+    Ended,
+    Hint,
+    Leased,
+    Published,
+    Sight,
+    Snapshot,
+    Standing,
+    Want,
+)
+
+# A verb's ``token`` comes back with its outcome. ``physical`` is a physical queue's number.
+
+# From a front-end: verbs of physical queues.
+
+
+class Append(Struct, array_like=True, tag=0, gc=False):
+    token: int
+    physical: int
+    drafts: list[Draft]
+
+
+class Claim(Struct, array_like=True, tag=1, gc=False):
+    token: int
+    physical: int
+    want: Want
+
+
+class Move(Struct, array_like=True, tag=2, gc=False):
+    token: int
+    physical: int
+    id: int
+    visible_us: int
+    receive_count: int | None
+
+
+class Remove(Struct, array_like=True, tag=3, gc=False):
+    token: int
+    physical: int
+    id: int
+    receive_count: int | None
+
+
+class RemoveAll(Struct, array_like=True, tag=4, gc=False):
+    token: int
+    physical: int
+    ids: list[int]
+
+
+class Release(Struct, array_like=True, tag=5, gc=False):
+    token: int
+    physical: int
+    entries: list[Entry]
+
+
+class Count(Struct, array_like=True, tag=6, gc=False):
+    token: int
+    physical: int
+
+
+class Find(Struct, array_like=True, tag=7, gc=False):
+    token: int
+    physical: int
+    id: int
+
+
+# What has no outcome.
+
+
+class Delivered(Struct, array_like=True, tag=8, gc=False):
+    ids: list[int]
+
+
+class Listen(Struct, array_like=True, tag=9, gc=False):
+    physical: int
+
+
+class Unlisten(Struct, array_like=True, tag=10, gc=False):
+    physical: int
+
+
+class Refresh(Struct, array_like=True, tag=11, gc=False):
+    token: int
+    physical: list[int]
+
+
+# Capabilities.
+
+
+class Oldest(Struct, array_like=True, tag=12, gc=False):
+    token: int
+    physical: int
+
+
+class Sights(Struct, array_like=True, tag=13, gc=False):
+    token: int
+    physical: int
+    limit: int
+
+
+class Read(Struct, array_like=True, tag=14, gc=False):
+    token: int
+    physical: int
+    ids: list[int]
+
+
+class Scan(Struct, array_like=True, tag=15, gc=False):
+    token: int
+    physical: int
+    after: int
+    limit: int
+    room_bytes: int
+
+
+class Expire(Struct, array_like=True, tag=16, gc=False):
+    token: int
+    physical: int
+    sent_after_us: int
+
+
+class Retime(Struct, array_like=True, tag=17, gc=False):
+    token: int
+    physical: int
+    delay_us: int
+
+
+class Transfer(Struct, array_like=True, tag=18, gc=False):
+    token: int
+    source: int
+    ids: list[int]
+    target: int
+    drafts: list[Draft]
+
+
+class MakeLease(Struct, array_like=True, tag=19, gc=False):
+    token: int
+    name: LeaseName
+    physical: list[int]
+    want: Want
+    even_empty: bool
+
+
+class AckLeases(Struct, array_like=True, tag=20, gc=False):
+    token: int
+    queue: str
+    consumer: str
+    shard: int | None
+    sequence: int | None
+    tell_ids: bool
+
+
+class ReleaseLeases(Struct, array_like=True, tag=21, gc=False):
+    token: int
+    queue: str
+    consumer: str
+    forget: bool
+
+
+class PageLeases(Struct, array_like=True, tag=22, gc=False):
+    token: int
+    queue: str
+    consumer: str | None
+    after: tuple[str, int, int] | None
+    limit: int
+
+
+class ListHolders(Struct, array_like=True, tag=23, gc=False):
+    token: int
+    queue: str
+    consumer: str | None
+    limit: int
+
+
+class ListHoldings(Struct, array_like=True, tag=24, gc=False):
+    token: int
+
+
+class ListSilent(Struct, array_like=True, tag=25, gc=False):
+    token: int
+    before_us: int
+
+
+class Stage(Struct, array_like=True, tag=26, gc=False):
+    token: int
+    name: PublicationName
+    attempt: str
+    chunk: int
+    parcels: list[Parcel]
+    size_bytes: int
+
+
+class LookAtPublication(Struct, array_like=True, tag=27, gc=False):
+    token: int
+    name: PublicationName
+    attempt: str
+
+
+class ReadChunks(Struct, array_like=True, tag=28, gc=False):
+    token: int
+    name: PublicationName
+    attempt: str
+
+
+class Publish(Struct, array_like=True, tag=29, gc=False):
+    token: int
+    name: PublicationName
+    attempt: str
+    parts: list[tuple[int, list[Draft]]]
+
+
+# Records.
+
+
+class Reserve(Struct, array_like=True, tag=30, gc=False):
+    token: int
+    number: int
+
+
+class PutQueue(Struct, array_like=True, tag=31, gc=False):
+    token: int
+    queue: QueueRecord
+    quota: int
+    seen: int
+
+
+class DropQueue(Struct, array_like=True, tag=32, gc=False):
+    token: int
+    queue: QueueRecord
+    deleted_us: int
+    seen: int
+
+
+class PutTask(Struct, array_like=True, tag=33, gc=False):
+    token: int
+    task: MoveTask
+    seen: int
+
+
+class DropTask(Struct, array_like=True, tag=34, gc=False):
+    token: int
+    task: MoveTask
+    seen: int
+
+
+class PutAccount(Struct, array_like=True, tag=35, gc=False):
+    token: int
+    account: Account
+    seen: int
+
+
+class DropAccount(Struct, array_like=True, tag=36, gc=False):
+    token: int
+    id: str
+    seen: int
+
+
+class CatchUp(Struct, array_like=True, tag=37, gc=False):
+    token: int
+
+
+# Between front-ends, and about them: what is in it is no business of the store's.
+
+
+class Tell(Struct, array_like=True, tag=38, gc=False):
+    """For all other front-ends, and for the owner."""
+
+    topic: str
+    payload: bytes
+
+
+class Call(Struct, array_like=True, tag=39, gc=False):
+    """For the owner, which answers."""
+
+    token: int
+    topic: str
+    payload: bytes
+
+
+class Reply(Struct, array_like=True, tag=40, gc=False):
+    """To a `Question`."""
+
+    number: int
+    payload: bytes
+
+
+Verb: TypeAlias = (
+    Append
+    | Claim
+    | Move
+    | Remove
+    | RemoveAll
+    | Release
+    | Count
+    | Find
+    | Delivered
+    | Listen
+    | Unlisten
+    | Refresh
+    | Oldest
+    | Sights
+    | Read
+    | Scan
+    | Expire
+    | Retime
+    | Transfer
+    | MakeLease
+    | AckLeases
+    | ReleaseLeases
+    | PageLeases
+    | ListHolders
+    | ListHoldings
+    | ListSilent
+    | Stage
+    | LookAtPublication
+    | ReadChunks
+    | Publish
+    | Reserve
+    | PutQueue
+    | DropQueue
+    | PutTask
+    | DropTask
+    | PutAccount
+    | DropAccount
+    | CatchUp
+    | Tell
+    | Call
+    | Reply
+)
+
+# From the owner: outcomes of verbs, by the type of their result.
+
+
+class Failed(Struct, array_like=True, tag=0, gc=False):
+    """``kind`` is the name of the error's class."""
+
+    token: int
+    kind: str
+    text: str
+
+
+class Done(Struct, array_like=True, tag=1, gc=False):
+    token: int
+    result: int | bool | None
+
+
+class DoneAppended(Struct, array_like=True, tag=2, gc=False):
+    token: int
+    result: list[Appended]
+
+
+class DoneClaimed(Struct, array_like=True, tag=3, gc=False):
+    token: int
+    result: Claimed
+
+
+class DoneCounts(Struct, array_like=True, tag=4, gc=False):
+    token: int
+    result: Counts
+
+
+class DoneEntry(Struct, array_like=True, tag=5, gc=False):
+    token: int
+    result: Entry | None
+
+
+class DoneEntries(Struct, array_like=True, tag=6, gc=False):
+    token: int
+    result: list[Entry]
+
+
+class DoneHints(Struct, array_like=True, tag=7, gc=False):
+    token: int
+    result: list[Hint]
+
+
+class DoneSights(Struct, array_like=True, tag=8, gc=False):
+    token: int
+    result: list[Sight]
+
+
+class DoneIds(Struct, array_like=True, tag=9, gc=False):
+    token: int
+    result: list[int]
+
+
+class DoneLeased(Struct, array_like=True, tag=10, gc=False):
+    token: int
+    result: Leased
+
+
+class DoneEnded(Struct, array_like=True, tag=11, gc=False):
+    token: int
+    result: Ended
+
+
+class DoneLeases(Struct, array_like=True, tag=12, gc=False):
+    token: int
+    result: list[Lease]
+
+
+class DoneHolders(Struct, array_like=True, tag=13, gc=False):
+    token: int
+    result: list[Holder]
+
+
+class DoneHoldings(Struct, array_like=True, tag=14, gc=False):
+    token: int
+    result: dict[str, Holding]
+
+
+class DoneSilent(Struct, array_like=True, tag=15, gc=False):
+    token: int
+    result: list[tuple[str, str]]
+
+
+class DoneStanding(Struct, array_like=True, tag=16, gc=False):
+    token: int
+    result: Standing
+
+
+class DoneChunks(Struct, array_like=True, tag=17, gc=False):
+    token: int
+    result: dict[int, list[Parcel]]
+
+
+class DonePublished(Struct, array_like=True, tag=18, gc=False):
+    token: int
+    result: Published
+
+
+class DoneReserved(Struct, array_like=True, tag=19, gc=False):
+    token: int
+    result: list[PhysicalRecord]
+
+
+class DoneCalled(Struct, array_like=True, tag=20, gc=False):
+    token: int
+    result: bytes
+
+
+# From the owner: what nobody asked for.
+
+
+class Arrived(Struct, array_like=True, tag=30, gc=False):
+    physical: int
+    visible: int
+    next_us: int | None
+
+
+class Changed(Struct, array_like=True, tag=31, gc=False):
+    change: Change
+
+
+class State(Struct, array_like=True, tag=32, gc=False):
+    full: str | None
+    trouble: str | None
+    effort: Effort
+
+
+class Begin(Struct, array_like=True, tag=33, gc=False):
+    """The first message on a connection."""
+
+    snapshot: Snapshot
+    state: State
+
+
+class Told(Struct, array_like=True, tag=34, gc=False):
+    topic: str
+    payload: bytes
+
+
+class Question(Struct, array_like=True, tag=35, gc=False):
+    number: int
+    topic: str
+
+
+Outcome: TypeAlias = (
+    Failed
+    | Done
+    | DoneAppended
+    | DoneClaimed
+    | DoneCounts
+    | DoneEntry
+    | DoneEntries
+    | DoneHints
+    | DoneSights
+    | DoneIds
+    | DoneLeased
+    | DoneEnded
+    | DoneLeases
+    | DoneHolders
+    | DoneHoldings
+    | DoneSilent
+    | DoneStanding
+    | DoneChunks
+    | DonePublished
+    | DoneReserved
+    | DoneCalled
+)
+Notice: TypeAlias = Arrived | Changed | State | Begin | Told | Question

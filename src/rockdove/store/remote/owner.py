@@ -1,0 +1,154 @@
+"""The owner of a store: accepts front-ends, and tells them what happens.
+
+A front-end that is lost takes nothing with it: what it had claimed, and had not delivered, is visible again at once.
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from rockdove.core.clock import Clock
+from rockdove.store.base import Change, Physical, QueueDropped, QueuePut, Store
+from rockdove.store.common.arrivals import Arrivals
+from rockdove.store.common.gone import GonePhysical
+from rockdove.store.common.ledger import Ledger
+from rockdove.store.remote import message as wire
+from rockdove.store.remote.frontend import FrontEnd
+
+# Seconds between two looks at the store's state.
+STATE_S = 0.1
+# Seconds that front-ends have to answer a question.
+QUESTION_S = 1.0
+
+
+class Owned(Store, Protocol):
+    """A store that is in this process."""
+
+    @property
+    def arrivals(self) -> Arrivals: ...
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+
+class Owner:
+    """Serves a store that is open. Made inside the event loop that drives it."""
+
+    def __init__(self, store: Owned, clock: Clock) -> None:
+        self.store: Store = store
+        self.arrivals = store.arrivals
+        self.clock = clock
+        self._ledger = store.ledger
+        self._front_ends: set[FrontEnd] = set()
+        self._places: dict[int, Physical] = {}
+        # The numbers of each queue's physical queues.
+        self._numbers: dict[str, list[int]] = {}
+        self._server: asyncio.Server | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._state = self._look_at_state()
+        self._questions: dict[int, asyncio.Future[bytes]] = {}
+        self._question = 0
+        # Called with what front-ends tell everybody, and answering what they ask for, by topic.
+        self.told: dict[str, Callable[[bytes], None]] = {}
+        self.calls: dict[str, Callable[[bytes, Callable[[bytes], None]], None]] = {}
+        # Called when a front-end is lost.
+        self.on_leave: Callable[[], None] = lambda: None
+        for queue in self._ledger.snapshot().queues:
+            self._changed(QueuePut(0, queue))
+        store.records.subscribe(self._changed, lambda snapshot: None)
+
+    async def start(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_unix_server(partial(FrontEnd, self), sock=listening)
+        self._watch_state()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._server is not None:
+            self._server.close()
+        for front_end in list(self._front_ends):
+            front_end.hang_up()
+
+    # For front-ends, see `rockdove.store.remote.frontend.Desk`.
+
+    def physical(self, number: int) -> Physical:
+        return self._places.get(number) or GonePhysical(number)
+
+    def admit(self, front_end: FrontEnd, user: int) -> bool:
+        if user != os.geteuid():
+            return False
+        self._front_ends.add(front_end)
+        front_end.send(wire.Begin(self._ledger.snapshot(), self._look_at_state()))
+        return True
+
+    def leave(self, front_end: FrontEnd) -> None:
+        if front_end in self._front_ends:
+            self._front_ends.discard(front_end)
+            self.on_leave()
+
+    def hear(self, front_end: FrontEnd, tell: wire.Tell) -> None:
+        for other in self._front_ends:
+            if other is not front_end:
+                other.send(wire.Told(tell.topic, tell.payload))
+        listener = self.told.get(tell.topic)
+        if listener is not None:
+            listener(tell.payload)
+
+    def call(self, topic: str, payload: bytes, done: Callable[[bytes], None]) -> None:
+        self.calls[topic](payload, done)
+
+    def reply(self, reply: wire.Reply) -> None:
+        future = self._questions.pop(reply.number, None)
+        if future is not None and not future.done():
+            future.set_result(reply.payload)
+
+    # Of front-ends.
+
+    async def question(self, topic: str) -> list[bytes]:
+        """Ask all front-ends; what those say who answer in time."""
+        loop = asyncio.get_running_loop()
+        asked: list[int] = []
+        answers: list[asyncio.Future[bytes]] = []
+        for front_end in self._front_ends:
+            self._question += 1
+            self._questions[self._question] = future = loop.create_future()
+            asked.append(self._question)
+            answers.append(future)
+            front_end.send(wire.Question(self._question, topic))
+        if answers:
+            await asyncio.wait(answers, timeout=QUESTION_S)
+        for number in asked:
+            self._questions.pop(number, None)
+        return [answer.result() for answer in answers if answer.done()]
+
+    # What everybody is told.
+
+    def _changed(self, change: Change) -> None:
+        if isinstance(change, QueuePut):
+            self._forget(change.queue.uid)
+            for part in change.queue.physical:
+                self._places[part.number] = self.store.physical(change.queue, part)
+            self._numbers[change.queue.uid] = [part.number for part in change.queue.physical]
+        elif isinstance(change, QueueDropped):
+            self._forget(change.uid)
+        for front_end in self._front_ends:
+            front_end.send(wire.Changed(change))
+
+    def _forget(self, uid: str) -> None:
+        for number in self._numbers.pop(uid, ()):
+            self._places.pop(number, None)
+
+    def _look_at_state(self) -> wire.State:
+        return wire.State(self.store.full, self.store.trouble, self.store.effort)
+
+    def _watch_state(self) -> None:
+        state = self._look_at_state()
+        if state != self._state:
+            self._state = state
+            for front_end in self._front_ends:
+                front_end.send(state)
+        self._timer = asyncio.get_running_loop().call_later(STATE_S, self._watch_state)

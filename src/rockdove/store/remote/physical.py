@@ -1,0 +1,47 @@
+"""A physical queue that another process has."""
+
+from collections.abc import Sequence
+
+from rockdove.core.message import Entry
+from rockdove.core.queue import PhysicalRecord
+from rockdove.store.base import UNKNOWN, Appended, Claimed, Counts, Done, Draft, Hint, Want
+from rockdove.store.remote import message as wire
+from rockdove.store.remote.link import Link
+
+
+class RemotePhysical:
+    """See `rockdove.store.base.Physical`."""
+
+    def __init__(self, link: Link, record: PhysicalRecord) -> None:
+        self._ask = link.ask
+        self.record = record
+        self._number = record.number
+        # As it was when it was asked for last.
+        self.known = UNKNOWN
+
+    def hint(self) -> Hint:
+        return self.known
+
+    def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
+        self._ask(done, wire.Append, self._number, drafts)
+
+    def claim(self, want: Want, done: Done[Claimed]) -> None:
+        self._ask(done, wire.Claim, self._number, want)
+
+    def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
+        self._ask(done, wire.Move, self._number, id, visible_us, receive_count)
+
+    def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
+        self._ask(done, wire.Remove, self._number, id, receive_count)
+
+    def remove_all(self, ids: Sequence[int], done: Done[int]) -> None:
+        self._ask(done, wire.RemoveAll, self._number, ids)
+
+    def release(self, entries: Sequence[Entry], done: Done[None]) -> None:
+        self._ask(done, wire.Release, self._number, entries)
+
+    def count(self, done: Done[Counts]) -> None:
+        self._ask(done, wire.Count, self._number)
+
+    def find(self, id: int, done: Done[Entry | None]) -> None:
+        self._ask(done, wire.Find, self._number, id)

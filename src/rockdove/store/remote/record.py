@@ -1,0 +1,52 @@
+"""Records that another process has."""
+
+from rockdove.core.account import Account
+from rockdove.core.queue import MoveTask, PhysicalRecord, QueueRecord
+from rockdove.store.base import Change, Done, Listener, Reset, Snapshot
+from rockdove.store.remote import message as wire
+from rockdove.store.remote.link import Link
+
+
+class RemoteRecords:
+    """See `rockdove.store.base.Records`."""
+
+    def __init__(self, link: Link) -> None:
+        self._ask = link.ask
+        self._listeners: list[tuple[Listener, Reset]] = []
+
+    def subscribe(self, listener: Listener, reset: Reset) -> None:
+        self._listeners.append((listener, reset))
+
+    def changed(self, change: Change) -> None:
+        for listener, _ in self._listeners:
+            listener(change)
+
+    def reset(self, snapshot: Snapshot) -> None:
+        """The owner was away, and changes may have been missed."""
+        for _, reset in self._listeners:
+            reset(snapshot)
+
+    def catch_up(self, done: Done[None]) -> None:
+        """What the owner has said before its answer comes before it."""
+        self._ask(done, wire.CatchUp)
+
+    def reserve(self, number: int, done: Done[list[PhysicalRecord]]) -> None:
+        self._ask(done, wire.Reserve, number)
+
+    def put_queue(self, queue: QueueRecord, quota: int, seen: int, done: Done[int]) -> None:
+        self._ask(done, wire.PutQueue, queue, quota, seen)
+
+    def drop_queue(self, queue: QueueRecord, deleted_us: int, seen: int, done: Done[int]) -> None:
+        self._ask(done, wire.DropQueue, queue, deleted_us, seen)
+
+    def put_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
+        self._ask(done, wire.PutTask, task, seen)
+
+    def drop_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
+        self._ask(done, wire.DropTask, task, seen)
+
+    def put_account(self, account: Account, seen: int, done: Done[int]) -> None:
+        self._ask(done, wire.PutAccount, account, seen)
+
+    def drop_account(self, id: str, seen: int, done: Done[int]) -> None:
+        self._ask(done, wire.DropAccount, id, seen)

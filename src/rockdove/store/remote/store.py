@@ -1,0 +1,152 @@
+"""The store of a front-end: another process has the data, and does what it is asked for."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from weakref import WeakValueDictionary
+
+from rockdove.core.errors import StoreError
+from rockdove.core.message import Entry
+from rockdove.core.queue import PhysicalRecord, QueueRecord
+from rockdove.store import base
+from rockdove.store.base import Arrived, Done, Effort, Hint, Physical, Snapshot
+from rockdove.store.remote import message as wire
+from rockdove.store.remote.capability import (
+    RemoteBrowsing,
+    RemoteLeases,
+    RemotePublications,
+    RemoteTransfers,
+    RemoteUpkeep,
+)
+from rockdove.store.remote.link import Link
+from rockdove.store.remote.physical import RemotePhysical
+from rockdove.store.remote.record import RemoteRecords
+
+# Without the owner, changes fail.
+AWAY = "the process that has the data is not there; it is started again"
+
+
+class RemoteStore:
+    """See `rockdove.store.base.Store`. While the owner is away, every call fails at once; then all goes on."""
+
+    name = "remote"
+
+    def __init__(self, path: str) -> None:
+        """``path`` is the owner's Unix socket."""
+        self.link = Link(path, self._begin, self._notice)
+        self.records = RemoteRecords(self.link)
+        self.browsing: base.Browsing | None = RemoteBrowsing(self.link)
+        self.upkeep: base.Upkeep | None = RemoteUpkeep(self.link)
+        self.transfers: base.Transfers | None = RemoteTransfers(self.link)
+        self.leases: base.Leases | None = RemoteLeases(self.link)
+        self.publications: base.Publications | None = RemotePublications(self.link)
+        self._state = wire.State(None, None, Effort())
+        self._loop = asyncio.get_running_loop()
+        self._first: asyncio.Future[Snapshot] = self._loop.create_future()
+        # Those that somebody has at hand.
+        self._physical: WeakValueDictionary[int, RemotePhysical] = WeakValueDictionary()
+        self._arrived: Arrived = lambda number, visible, next_us: None
+        self._listened: dict[int, None] = {}
+        self._delivered: list[int] = []
+        # Called with what other front-ends say, by its topic.
+        self.told: dict[str, Callable[[bytes], None]] = {}
+
+    async def open(self) -> Snapshot:
+        """Waits for the owner."""
+        self.link.start()
+        return await self._first
+
+    def close(self) -> None:
+        if self._delivered:
+            self._say_delivered()
+        self.link.close()
+
+    @property
+    def full(self) -> str | None:
+        return self._state.full
+
+    @property
+    def trouble(self) -> str | None:
+        return self._state.trouble if self.link.is_up else AWAY
+
+    @property
+    def effort(self) -> Effort:
+        return self._state.effort
+
+    def physical(self, queue: QueueRecord, record: PhysicalRecord) -> RemotePhysical:
+        found = self._physical.get(record.number)
+        if found is None or found.record != record:
+            found = self._physical[record.number] = RemotePhysical(self.link, record)
+        return found
+
+    def delivered(self, physical: Physical, entries: Sequence[Entry]) -> None:
+        """Said a round of the loop later: by then the answer has left, and is not lost if this process is killed."""
+        if not self._delivered:
+            self._loop.call_soon(self._say_delivered)
+        self._delivered += [entry.id for entry in entries]
+
+    def _say_delivered(self) -> None:
+        ids, self._delivered = self._delivered, []
+        if ids:
+            self.link.say(wire.Delivered(ids))
+
+    def refresh(self, physical: Sequence[Physical], done: Done[None]) -> None:
+        def refreshed(hints: list[Hint] | StoreError) -> None:
+            if isinstance(hints, StoreError):
+                hints = [base.UNKNOWN] * len(physical)
+            for each, hint in zip(physical, hints, strict=True):
+                assert isinstance(each, RemotePhysical)
+                each.known = hint
+            done(None)
+
+        self.link.ask(refreshed, wire.Refresh, [each.record.number for each in physical])
+
+    # Wake-ups.
+
+    def on_arrival(self, arrived: Arrived) -> None:
+        self._arrived = arrived
+
+    def listen(self, physical: Physical) -> None:
+        self._listened[physical.record.number] = None
+        self.link.say(wire.Listen(physical.record.number))
+
+    def unlisten(self, physical: Physical) -> None:
+        self._listened.pop(physical.record.number, None)
+        self.link.say(wire.Unlisten(physical.record.number))
+
+    # Other front-ends.
+
+    def tell(self, topic: str, payload: bytes) -> None:
+        """Say something to all other front-ends, and to the owner."""
+        self.link.say(wire.Tell(topic, payload))
+
+    def call(self, topic: str, payload: bytes, done: Done[bytes]) -> None:
+        """Ask the owner for something that is no business of the store's."""
+        self.link.ask(done, wire.Call, topic, payload)
+
+    # What the owner says.
+
+    def _begin(self, begin: wire.Begin) -> None:
+        self._state = begin.state
+        if not self._first.done():
+            self._first.set_result(begin.snapshot)
+            return
+        for each in self._physical.values():
+            each.known = base.UNKNOWN
+        self.records.reset(begin.snapshot)
+        for number in list(self._listened):
+            self.link.say(wire.Listen(number))
+            # Something may have come meanwhile.
+            self._arrived(number, 1, None)
+
+    def _notice(self, notice: wire.Notice) -> None:
+        match notice:
+            case wire.Arrived(physical=number, visible=visible, next_us=next_us):
+                self._arrived(number, visible, next_us)
+            case wire.Changed(change=change):
+                self.records.changed(change)
+            case wire.State():
+                self._state = notice
+            case wire.Told(topic=topic, payload=payload):
+                listener = self.told.get(topic)
+                if listener is not None:
+                    listener(payload)
