@@ -11,7 +11,9 @@ import uvloop
 
 from rockdove.broker.accounts import Accounts, NewKey
 from rockdove.core.clock import Clock, ManualClock, SystemClock
-from rockdove.server.service import Service, Settings
+from rockdove.server.background import Background
+from rockdove.server.service import Service
+from rockdove.server.setting import Settings
 from tests.support.dialect import client
 
 T = TypeVar("T")
@@ -101,9 +103,17 @@ class RunningService:
         finally:
             goes_on.set()
 
+    def _background(self) -> Background:
+        assert self._service.background is not None
+        return self._service.background
+
+    def look_after_leases(self) -> int:
+        """One look at silent consumers; how many messages were given back."""
+        return self.run(self._background().lease_keeper.look())
+
     def sweep(self) -> int:
         """One round of expiry over all queues; how many messages it removed."""
-        return self.run(self._service.retention.sweep())
+        return self.run(self._background().retention.sweep())
 
     def restart(self, **settings: Any) -> None:
         """Stop as the service stops by itself, and open the same data again, with other settings if any are given."""

@@ -188,7 +188,9 @@ class Admin:
         if redrive.target[0] != key[0]:
             raise InvalidParameterValue(f"{start}Dead letter target owner should be same as the source.")
         if target is None:
-            raise InvalidParameterValue(f"{start}Dead letter target does not exist.")
+            fault = InvalidParameterValue(f"{start}Dead letter target does not exist.")
+            fault.missed = True
+            raise fault
         if target.fifo != fifo:
             raise InvalidParameterValue(f"{start}Dead-letter queue must be same type of queue as the source.")
         allow = target.settings.redrive_allow

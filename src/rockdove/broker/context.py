@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from rockdove.broker.directory import Directory
 from rockdove.broker.turn import MemoryTurns
@@ -15,21 +16,47 @@ from rockdove.store.base import Store
 LEASES_AT_ONCE = 16
 
 
-class WaitingRoom:
-    """Counts receives that wait for a message: in this process, or, if it is a shared count, in the whole service."""
+class Count(Protocol):
+    """A number that several processes may have a part in."""
 
-    def __init__(self, most: int = sys.maxsize) -> None:
+    def add(self, number: int) -> None:
+        """To this process's part."""
+
+    def total(self) -> int: ...
+
+
+class LocalCount:
+    """Of one process."""
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def add(self, number: int) -> None:
+        self._number += number
+
+    def total(self) -> int:
+        return self._number
+
+
+class WaitingRoom:
+    """Counts the receives that wait for a message, in all processes of the service."""
+
+    def __init__(self, most: int = sys.maxsize, count: Count | None = None) -> None:
         self._most = most
-        self.number = 0
+        self._count = count or LocalCount()
+
+    @property
+    def number(self) -> int:
+        return self._count.total()
 
     def is_full(self) -> bool:
-        return self.number >= self._most
+        return self._count.total() >= self._most
 
     def enter(self) -> None:
-        self.number += 1
+        self._count.add(1)
 
     def leave(self) -> None:
-        self.number -= 1
+        self._count.add(-1)
 
 
 @dataclass

@@ -2,10 +2,13 @@
 
 import ipaddress
 
+from msgspec import Struct
+
 from rockdove import __version__
 from rockdove.cli.output import Output
-from rockdove.server.service import Service
+from rockdove.server.setting import Settings
 from rockdove.server.tls import Names
+from rockdove.store.registry import Location
 
 _SNIPPET = """\
 import boto3
@@ -27,28 +30,45 @@ def url_of(host: str, port: int, scheme: str = "http") -> str:
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-def announce(service: Service, output: Output) -> None:
-    settings, port, names = service.settings, service.port, service.certificate_names()
+class Announcement(Struct, frozen=True):
+    """A service that serves."""
+
+    settings: Settings
+    location: Location
+    port: int
+    names: Names | None
+    # Whether there are accounts.
+    accounts: bool
+
+
+def announce(told: Announcement, output: Output) -> None:
+    settings, location, port, names = told.settings, told.location, told.port, told.names
     scheme = "http" if names is None else "https"
     url = url_of(settings.host, port, scheme)
-    location = service.location
     folder = None if location.folder is None else str(location.folder.absolute())
     if output.as_json:
-        output.record({"ready": url, "data": folder, "store": location.name})
+        output.record({"ready": url, "data": folder, "store": location.name, "workers": settings.workers})
         return
     output.line(f"Rockdove {__version__}")
     if folder is None:
-        output.line(f"data: in {location.name}; nothing is kept when the service ends\n")
+        output.line(f"data: in {location.name}; nothing is kept when the service ends")
     else:
-        output.line(f"data: {folder}\n")
+        output.line(f"data: {folder}")
+    output.line(f"workers: {_workers(settings.workers)}\n")
     verify = ""
     if names is not None:
         own = str(settings.tls_cert.absolute()) if settings.tls_cert and names.self_signed else None
         verify = _AUTHORITY if own is None else _OWN.format(path=own)
     endpoint = url_of(known_host(settings.host, names), port, scheme)
-    key, secret = ("YOUR ACCESS KEY", "YOUR SECRET KEY") if service.accounts.exist else ("any", "any")
+    key, secret = ("YOUR ACCESS KEY", "YOUR SECRET KEY") if told.accounts else ("any", "any")
     output.line(_SNIPPET.format(url=endpoint, region=settings.region, verify=verify, key=key, secret=secret))
     output.line(f"ready {url}")
+
+
+def _workers(number: int) -> str:
+    if not number:
+        return "0 (one process does everything)"
+    return f"{number} (front-end {'process' if number == 1 else 'processes'}; --workers N changes it)"
 
 
 def known_host(host: str, names: Names | None) -> str:

@@ -1,37 +1,23 @@
 """``rockdove serve``: run the service."""
 
-import asyncio
-import contextlib
-import errno
-import fcntl
-import gc
-import os
-import shlex
-import signal
-import socket
 from pathlib import Path
 from typing import Annotated
 
 import typer
-import uvloop
 
 from rockdove.cli import option, span, token
-from rockdove.cli.announcement import announce
-from rockdove.cli.failure import Code, Failure, ReaderGone
+from rockdove.cli.failure import Code, Failure
 from rockdove.cli.limit import fitting, with_limits
 from rockdove.cli.output import Output
+from rockdove.cli.serving import check_exposed, run
 from rockdove.core.arn import is_region
-from rockdove.core.errors import DataFolderError, ExposedError
 from rockdove.server import host as host_name
 from rockdove.server import origin
 from rockdove.server.limit import Limits
 from rockdove.server.log import Form, Level, configure
-from rockdove.server.page import is_loopback
-from rockdove.server.service import Service, Settings
-from rockdove.server.tls import TlsError
+from rockdove.server.setting import Settings, default_workers
 from rockdove.store.registry import Location, UnknownStore, locate
-from rockdove.store.sqlite.folder import LOCK
-from rockdove.trace import Keep, KeepError, MissingExtra, TraceFolderError, keep
+from rockdove.trace import Keep, KeepError, keep
 
 
 @with_limits
@@ -151,6 +137,18 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            envvar="ROCKDOVE_WORKERS",
+            help="Front-end processes; 0: one process does everything. By default as many as the processor's cores are "
+            "worth.",
+            min=0,
+            max=256,
+            show_default=False,
+        ),
+    ] = None,
     config: option.Config = None,
     as_json: option.Json = False,
     *,
@@ -167,9 +165,7 @@ def serve(
       rockdove serve --port 0 --data /var/lib/rockdove
       rockdove serve --store memory --no-cool-down
     """
-    location = _locate(store, data)
-    if _is_exposed(host) and location.is_new:
-        raise _exposed(host, location)
+    check_exposed(host, _locate(store, data))
     if (tls_cert is None) != (tls_key is None):
         raise Failure("TLS needs both a certificate and its key: --tls-cert FILE --tls-key FILE", Code.USAGE)
     configure(log_format, log_level)
@@ -192,8 +188,9 @@ def serve(
         tls_key=tls_key,
         cors_origin=tuple(map(_origin, cors_origin or ())),
         allow_host=tuple(map(_host, allow_host or ())),
+        workers=default_workers() if workers is None else workers,
     )
-    uvloop.run(_run(settings, as_json))
+    run(settings, Output(as_json))
 
 
 def _locate(store: str, data: Path) -> Location:
@@ -228,102 +225,3 @@ def _host(text: str) -> str:
         return host_name.check(text)
     except host_name.HostError as error:
         raise Failure(f"--allow-host: {error}", Code.USAGE) from None
-
-
-def _is_exposed(host: str) -> bool:
-    """Whether other machines can reach an address."""
-    try:
-        found = {address[4][0] for address in socket.getaddrinfo(host, None)}
-    except (OSError, UnicodeError) as error:
-        raise Failure(f"cannot listen on {host!r}: {_text(error)}; try --host 127.0.0.1", Code.USAGE) from None
-    return not all(is_loopback(str(address)) for address in found)
-
-
-def _exposed(host: str, location: Location) -> Failure:
-    """Without a folder there is nowhere to add an account before the service runs."""
-    folder = location.folder
-    advice = (
-        f"in {location.name} there can be none when it starts: use --host 127.0.0.1, or --store sqlite and add one"
-        if folder is None
-        else f'add one with "rockdove account add NAME --data {shlex.quote(str(folder))}", or use --host 127.0.0.1'
-    )
-    return Failure(
-        f"will not listen on {host}: others could reach it there, and there are no accounts to keep them out; {advice}",
-        Code.REFUSED,
-    )
-
-
-async def _run(settings: Settings, as_json: bool) -> None:
-    stopped, reload = asyncio.Event(), asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
-    loop.add_signal_handler(signal.SIGHUP, reload.set)
-    service = await _start(settings)
-    loop.add_signal_handler(signal.SIGHUP, service.reload)
-    if reload.is_set():
-        # Asked for while the service started, perhaps after the certificate had been read.
-        service.reload()
-    loop.set_exception_handler(lambda loop, context: service.complain(context))
-    # What is there by now stays, and a request leaves no cycles behind: look for garbage seldom, among what is new.
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
-    # A reader of our output that has gone is no reason to stop serving.
-    with contextlib.suppress(ReaderGone):
-        announce(service, Output(as_json))
-    await stopped.wait()
-    await service.stop()
-
-
-async def _start(settings: Settings) -> Service:
-    service = Service(settings)
-    try:
-        await service.start()
-    except ExposedError:
-        raise _exposed(settings.host, service.location) from None
-    except (MissingExtra, TraceFolderError) as error:
-        raise Failure(f"--trace: {error}") from None
-    except DataFolderError as error:
-        raise Failure(str(error), Code.REFUSED if _is_held(service.location) else Code.FAILED) from None
-    except TlsError as error:
-        raise Failure(str(error), Code.USAGE) from None
-    except origin.OriginError as error:
-        raise Failure(str(error), Code.REFUSED) from None
-    except OSError as error:
-        raise Failure(_listening_failed(settings, error)) from None
-    return service
-
-
-def _is_held(location: Location) -> bool:
-    """Whether another process has the data folder."""
-    folder = location.folder
-    if folder is None:
-        return False
-    try:
-        lock = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False
-
-
-def _listening_failed(settings: Settings, error: OSError) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return (
-            f"port {settings.port} of {settings.host} is in use; stop what listens there, or choose another with "
-            "--port (0 takes any free one)"
-        )
-    if error.errno == errno.EACCES:
-        return f"port {settings.port} is not for ordinary users; choose one above 1023 with --port"
-    return (
-        f"cannot listen on {settings.host}, port {settings.port}: {_text(error)}; choose others with --host and --port"
-    )
-
-
-def _text(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)

@@ -44,6 +44,8 @@ class Fault(RockdoveError):
     sender: ClassVar[bool] = True
     # Where SQS has one fixed text for the fault.
     text: ClassVar[str] = ""
+    # Whether something was looked for in vain that another front-end may have made a moment ago.
+    missed: bool = False
 
     def __init__(self, message: str | None = None) -> None:
         self.message = self.text if message is None else message
@@ -99,6 +101,7 @@ class InvalidAttributeValue(Fault):
 class QueueDoesNotExist(Fault):
     """No such queue."""
 
+    missed = True
     shape = "QueueDoesNotExist"
     code = "AWS.SimpleQueueService.NonExistentQueue"
     text = "The specified queue does not exist."
@@ -196,6 +199,7 @@ class IncompleteSignature(Fault):
 class InvalidClientTokenId(Fault):
     """An access key that this service does not know, or of a disabled account; or a session token."""
 
+    missed = True
     shape = "UnrecognizedClientException"
     code = "InvalidClientTokenId"
     status = 403
@@ -225,6 +229,7 @@ class RequestThrottled(Fault):
 class AccessDenied(Fault):
     """The caller may not do that."""
 
+    missed = True
     shape = "AccessDeniedException"
     code = "AccessDenied"
     status = 403
@@ -233,6 +238,7 @@ class AccessDenied(Fault):
 class ResourceNotFound(Fault):
     """A queue or task named by a move task does not exist."""
 
+    missed = True
     shape = "ResourceNotFoundException"
     code = "ResourceNotFoundException"
     status = 404
@@ -241,6 +247,7 @@ class ResourceNotFound(Fault):
 class NoSuchAccount(Fault):
     """No account of that name; AWS's word for it in IAM."""
 
+    missed = True
     shape = "NoSuchEntity"
     code = "NoSuchEntity"
     status = 404

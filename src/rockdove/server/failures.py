@@ -20,6 +20,8 @@ class Failures:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
+        # Called with each one that is counted, so that other processes of the service can count it, too.
+        self.tell: Callable[[str], None] = lambda place: None
 
     def __len__(self) -> int:
         """How many addresses are remembered."""
@@ -27,7 +29,15 @@ class Failures:
 
     def add(self, address: str) -> bool:
         """One more. False: there were too many already, so that this one is not even counted."""
-        place, now = _place(address), self._clock()
+        place = _place(address)
+        if self.hear(place):
+            self.tell(place)
+            return True
+        return False
+
+    def hear(self, place: str) -> bool:
+        """The same for one that another process has seen."""
+        now = self._clock()
         times = self._times.setdefault(place, deque())
         while times and times[0] <= now - WINDOW_S:
             times.popleft()

@@ -92,7 +92,7 @@ class Gate:
         self._clock = clock
         self._trust_proxy = trust_proxy
         self._verify = Verifier(accounts.by_key, clock).verify
-        self._failures = Failures(monotonic)
+        self.failures = Failures(monotonic)
         self._seldom = Seldom(monotonic)
         self._rules = {name: (_PERMISSIONS.get(name, name), self._rule(each)) for name, each in OPERATIONS.items()}
 
@@ -109,7 +109,7 @@ class Gate:
             return self._verify(method, target, headers, body, hosts).id
         except (InvalidClientTokenId, SignatureDoesNotMatch):
             address = self._address(guest)
-            if self._failures.add(address):
+            if self.failures.add(address):
                 raise
             self._seldom.warn("throttled", "a client is throttled: too many bad signatures", address)
         raise RequestThrottled(

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Collection
 from typing import Protocol
 
+from rockdove.server.board import Board, Seat
 from rockdove.server.limit import Limits
 
 # Seconds between two looks at all connections, unless a limit is shorter.
@@ -26,8 +27,10 @@ class Held(Protocol):
 class Guard:
     """One for all connections. A request that arrives in one piece, and whose answer is taken, costs nothing here."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, seat: Seat | None = None) -> None:
+        """``seat``: of this process, among those that the bound is for together."""
         self.limits = limits
+        self._seat = seat or Board().seat()
         # Who holds how many bytes, the longest holder first.
         self._held: dict[Held, int] = {}
         self._bytes = 0
@@ -39,19 +42,30 @@ class Guard:
 
     def hold(self, holder: Held, number: int) -> None:
         """So many bytes are held by this one now. If that is too much, the longest holder has to let go."""
-        self._bytes += number - self._held.get(holder, 0)
+        self._add(number - self._held.get(holder, 0))
         self._held[holder] = number
-        if self._bytes > self.limits.max_buffered_bytes:
+        if self._is_too_much():
             self._make_room()
 
     def free(self, holder: Held) -> None:
-        self._bytes -= self._held.pop(holder, 0)
+        self._add(-self._held.pop(holder, 0))
+
+    def _add(self, number: int) -> None:
+        self._bytes += number
+        self._seat.buffered.add(number)
+
+    def _is_too_much(self) -> bool:
+        """All processes together hold too much, and this one more than its share of that."""
+        most = self.limits.max_buffered_bytes
+        if self._bytes > most:
+            return True
+        return self._seat.buffered.total() > most and self._bytes > most // self._seat.size
 
     def _make_room(self) -> None:
         for holder in [each for each in self._held if each.is_settled()]:
             self.free(holder)
         for holder in list(self._held):
-            if self._bytes <= self.limits.max_buffered_bytes:
+            if not self._is_too_much():
                 return
             if holder.let_go():
                 self.free(holder)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection
+from functools import partial
 from time import perf_counter
 from typing import Protocol
 
@@ -68,6 +69,12 @@ class Site(Protocol):
     def handle(self, call: "Connection", operation: Operation, request: Request) -> None:
         """Do an operation; the call is answered at once or later. Raises a fault, or anything in case of a defect."""
 
+    # Whether others may have changed records that this process has not heard of yet.
+    is_front_end: bool
+
+    def catch_up(self, then: Callable[[], None]) -> None:
+        """Hear of all changes that were made before now."""
+
     # Of all operations, by their names.
     timings: dict[str, Timing]
     access_log: bool
@@ -105,7 +112,16 @@ class Connection(Reader):
         # The method, the target and the body of what is no AWS JSON.
         self.asked = (b"", b"", b"")
 
-    def _serve(self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool) -> None:
+    def _serve(
+        self,
+        method: bytes,
+        url: bytes,
+        headers: dict[bytes, bytes],
+        body: bytes,
+        keep_alive: bool,
+        again: bool = False,
+    ) -> None:
+        """``again``: what was looked for in vain at first is looked for once more."""
         self._busy = True
         self._keep_alive = keep_alive
         self._served_headers = headers
@@ -137,7 +153,11 @@ class Connection(Reader):
                 self._operation, request = query.decode(decoded(path), parameters, body)
             self._site.handle(self, self._operation, request)
         except Fault as fault:
-            self.fail(fault)
+            if fault.missed and not again and self._site.is_front_end:
+                later = partial(self._serve, method, url, headers.copy(), body, keep_alive, True)
+                self._site.catch_up(lambda: None if self._transport is None else later())
+            else:
+                self.fail(fault)
         except Exception as error:
             self._site.defect(error)
             self.fail(InternalFailure())

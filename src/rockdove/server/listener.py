@@ -5,12 +5,12 @@ import errno
 import logging
 import socket
 import ssl
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import cast
 
 from rockdove.core.errors import Fault, ServiceUnavailable, Throttling
+from rockdove.server.board import Board, Seat
 from rockdove.server.limit import Limits
 from rockdove.server.seldom import Seldom
 from rockdove.wire import awsjson
@@ -22,6 +22,8 @@ _AT_ONCE = 64
 _MOST_TOLD = 64
 # Seconds for which somebody turned away may read why.
 _TOLD_S = 1.0
+# Seconds for which another process may take a connection first.
+_YIELD_S = 0.001
 # Seconds to rest when the process has no file left for a connection.
 _REST_S = 1.0
 _SHUTDOWN_S = 5.0
@@ -38,33 +40,33 @@ class Listener:
     """
 
     def __init__(
-        self, protocol: Callable[[Leave], asyncio.Protocol], limits: Limits, context: ssl.SSLContext | None
+        self,
+        protocol: Callable[[Leave], asyncio.Protocol],
+        limits: Limits,
+        context: ssl.SSLContext | None,
+        seat: Seat | None = None,
     ) -> None:
+        """``seat``: of this process, among those that the limits are for together."""
         self.context = context
+        self._seat = seat or Board().seat()
         self._protocol = protocol
         self._limits = limits
         self._sockets: list[socket.socket] = []
         self._tasks: set[asyncio.Task[None]] = set()
-        self._open = 0
-        self._by_address: Counter[str] = Counter()
         self._told = 0
         self._seldom = Seldom()
 
     async def open(self, host: str, port: int) -> None:
         """Raises OSError."""
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        if port == 0:
-            # A name may stand for several addresses; each would get a port of its own.
-            found = found[:1]
-        try:
-            for family, kind, protocol, _, address in dict.fromkeys(found):
-                self._sockets.append(_listening(family, kind, protocol, address))
-        except OSError:
-            self.close()
-            raise
-        for listening in self._sockets:
-            loop.add_reader(listening, self._accept, listening)
+        self.adopt(await asyncio.to_thread(bind, host, port))
+
+    def adopt(self, sockets: list[socket.socket]) -> None:
+        """Listen on sockets that are bound; other processes may do so, too."""
+        self._sockets = sockets
+        self._seat.listen()
+        for listening in sockets:
+            listening.listen(_BACKLOG)
+            asyncio.get_running_loop().add_reader(listening, self._accept, listening)
 
     @property
     def port(self) -> int:
@@ -78,8 +80,11 @@ class Listener:
         for task in self._tasks:
             task.cancel()
 
-    def _accept(self, listening: socket.socket) -> None:
-        for _ in range(_AT_ONCE):
+    def _accept(self, listening: socket.socket, at_least: int = 0) -> None:
+        for number in range(_AT_ONCE):
+            if number >= at_least and self._seat.has_more_than_its_share():
+                self._yield(listening)
+                return
             try:
                 client, address = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -88,6 +93,17 @@ class Listener:
                 self._rest(listening, error)
                 return
             self._welcome(client, str(address[0]))
+
+    def _yield(self, listening: socket.socket) -> None:
+        """Another process should take the next connection; if it does not soon, this one does."""
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listening)
+        loop.call_later(_YIELD_S, self._take_back, listening)
+
+    def _take_back(self, listening: socket.socket) -> None:
+        if listening in self._sockets:
+            self._go_on(listening)
+            self._accept(listening, at_least=1)
 
     def _rest(self, listening: socket.socket, error: OSError) -> None:
         """Who is connected goes on; who is not waits in the kernel's queue."""
@@ -106,9 +122,8 @@ class Listener:
         fault = self._refusal(address)
         protocol: asyncio.Protocol
         if fault is None:
-            leave = _once(partial(self._left, address))
-            self._open += 1
-            self._by_address[address] += 1
+            leave = _once(partial(self._seat.left, address))
+            self._seat.came(address)
             protocol = self._protocol(leave)
         elif self._told < _MOST_TOLD:
             leave = _once(self._was_told)
@@ -125,10 +140,10 @@ class Listener:
 
     def _refusal(self, address: str) -> Fault | None:
         limits = self._limits
-        if self._open >= limits.max_connections:
+        if self._seat.connections.total() >= limits.max_connections:
             self._seldom.warn("connections-full", "a client is turned away: no connection is left", address)
             return ServiceUnavailable("The service has as many connections as it may have. Please try again.")
-        if 0 < limits.max_connections_per_address <= self._by_address[address]:
+        if 0 < limits.max_connections_per_address <= self._seat.of_address(address):
             self._seldom.warn("connections-of-address", "a client is turned away: it has too many connections", address)
             return Throttling("There are as many connections from this address as there may be.")
         return None
@@ -152,17 +167,28 @@ class Listener:
             leave()
             raise
 
-    def _left(self, address: str) -> None:
-        self._open -= 1
-        self._by_address[address] -= 1
-        if not self._by_address[address]:
-            del self._by_address[address]
-
     def _was_told(self) -> None:
         self._told -= 1
 
 
-def _listening(family: int, kind: int, protocol: int, address: tuple[object, ...]) -> socket.socket:
+def bind(host: str, port: int) -> list[socket.socket]:
+    """Sockets for all addresses of a name. Nobody can connect before somebody listens. Raises OSError."""
+    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    if port == 0:
+        # A name may stand for several addresses; each would get a port of its own.
+        found = found[:1]
+    made: list[socket.socket] = []
+    try:
+        for family, kind, protocol, _, address in dict.fromkeys(found):
+            made.append(_bound(family, kind, protocol, address))
+    except OSError:
+        for each in made:
+            each.close()
+        raise
+    return made
+
+
+def _bound(family: int, kind: int, protocol: int, address: tuple[object, ...]) -> socket.socket:
     made = socket.socket(family, kind, protocol)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -170,7 +196,6 @@ def _listening(family: int, kind: int, protocol: int, address: tuple[object, ...
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         made.setblocking(False)
         made.bind(address)
-        made.listen(_BACKLOG)
     except OSError:
         made.close()
         raise

@@ -3,11 +3,11 @@
 import asyncio
 import platform
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 
 from msgspec import Struct
-from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -26,10 +26,12 @@ from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import Fault
 from rockdove.core.lease import Holding
-from rockdove.server.series import EVENTS, OTHERS, Places, events
-from rockdove.server.timing import Timing
+from rockdove.server.board import Seat
+from rockdove.server.figures import Figures
+from rockdove.server.process import Processes
+from rockdove.server.series import EVENTS, OTHERS, Places
+from rockdove.server.timing import buckets
 from rockdove.store.base import Counts, Effort
-from rockdove.trace import Recorder
 
 # Queues that are asked for together: they cost the store one transaction, and the others who wait not too long.
 AT_ONCE = 50
@@ -57,7 +59,7 @@ class Sample(Struct):
     ages_s: dict[str, float]
     events: dict[str, Counter[str]]
     timings: dict[str, tuple[list[tuple[str, float]], float]]
-    errors: dict[tuple[str, int], int]
+    errors: dict[str, dict[int, int]]
     connections: int
     long_polls: int
     queues: int
@@ -71,26 +73,17 @@ class Sample(Struct):
 class Metrics:
     """Collects when asked; two who ask at the same time share one answer."""
 
-    def __init__(
-        self,
-        broker: Broker,
-        most_queues: int,
-        connections: Collection[object],
-        timings: dict[str, Timing],
-        recorder: Recorder | None = None,
-    ) -> None:
-        self._recorder = recorder
+    def __init__(self, broker: Broker, most_queues: int, seat: Seat, figures: Callable[[], Awaitable[Figures]]) -> None:
+        """``figures`` gives what all processes of the service have counted."""
         self._broker = broker
-        self._timings = timings
-        self._connections = connections
+        self._seat = seat
+        self._figures = figures
         self._places = Places(most_queues)
         self._registry = CollectorRegistry(auto_describe=False)
         self._sheet = Sheet()
         self._registry.register(self._sheet)
-        ProcessCollector(registry=self._registry)
+        self._registry.register(Processes(seat))
         self._task: asyncio.Task[bytes] | None = None
-        # Errors by the operation, where it is known, and the HTTP status.
-        self.errors: Counter[tuple[str, int]] = Counter()
 
     async def text(self) -> bytes:
         if self._task is None or self._task.done():
@@ -108,25 +101,25 @@ class Metrics:
         return await asyncio.to_thread(generate_latest, self._registry)
 
     async def _sample(self) -> Sample:
-        places, store = self._places, self._broker.store
-        places.update(self._broker.directory)
+        places, store, figures = self._places, self._broker.store, await self._figures()
+        places.update(self._broker.directory, figures.events_of)
         levels, found = await self._levels(places.own), dict[str, Counter[str]]()
         if places.has_others:
             levels[OTHERS] = _sum((await self._levels(places.others)).values())
             found[OTHERS] = places.other_events()
-        found.update((label(queue), events(queue)) for queue in places.own)
+        found.update((label(queue), figures.events_of(queue)) for queue in places.own)
         now = self._broker.clock.now_us()
         return Sample(
             levels,
             {name: _age_s(level, now) for name, level in levels.items()},
             found,
-            {name: (timing.buckets(), timing.seconds) for name, timing in self._timings.items() if any(timing.counts)},
-            dict(self.errors),
-            len(self._connections),
-            sum(len(queue.waiters) for queue in self._broker.directory),
+            {name: (buckets(counts), seconds) for name, (counts, seconds) in figures.timings.items()},
+            figures.errors,
+            self._seat.connections.total(),
+            self._seat.waiting.total(),
             len(places.own) + len(places.others),
             store.trouble is not None or store.full is not None,
-            0 if self._recorder is None else self._recorder.dropped,
+            figures.trace_dropped,
             store.effort,
             await self._held(now),
         )
@@ -246,13 +239,14 @@ class Sheet(Collector):
             "Time from the last byte of a request to its answer; receives include their waiting.",
             labels=["operation"],
         )
-        for operation, (buckets, seconds) in self.sample.timings.items():
-            times.add_metric([operation], buckets, seconds)
+        for operation, (bounds, seconds) in self.sample.timings.items():
+            times.add_metric([operation], bounds, seconds)
         errors = CounterMetricFamily(
             "rockdove_errors", "Requests answered with an error, by HTTP status.", labels=["operation", "status"]
         )
-        for (operation, status), number in self.sample.errors.items():
-            errors.add_metric([operation, str(status)], number)
+        for operation, by_status in self.sample.errors.items():
+            for status, number in by_status.items():
+                errors.add_metric([operation, str(status)], number)
         yield from (times, errors)
 
     def _service(self) -> Iterator[Metric]:

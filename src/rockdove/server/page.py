@@ -10,6 +10,7 @@ from msgspec import Struct
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
 from rockdove.core.account import Account
+from rockdove.core.errors import Fault
 from rockdove.server.host import FOREIGN
 from rockdove.server.series import only_of
 
@@ -118,6 +119,8 @@ class Pages:
             if account is not None and not account.admin:
                 text = only_of(account.id, text)
             page = Page(200, text, CONTENT_TYPE_PLAIN_0_0_4.encode())
+        except Fault as fault:
+            page = Page(503, f"The metrics cannot be collected at the moment: {fault.message}\n".encode())
         except Exception as error:
             self._defect(error)
             page = Page(500, b"The metrics could not be collected; the log says why.\n")

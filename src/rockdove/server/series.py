@@ -5,7 +5,7 @@ stays in it when a queue is deleted, and a queue that began there stays there wh
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from rockdove.broker.queue import Queue
 
@@ -20,10 +20,6 @@ EVENTS = {
     "expired": "expired",
     "dead-lettered": "dead_lettered",
 }
-
-
-def events(queue: Queue) -> Counter[str]:
-    return Counter({event: getattr(queue, name) for event, name in EVENTS.items()})
 
 
 def only_of(account: str, text: bytes) -> bytes:
@@ -46,24 +42,28 @@ class Places:
     def __init__(self, most: int) -> None:
         self._most = most
         self.own: dict[Queue, None] = {}
-        self.others: dict[Queue, None] = {}
-        # What happened in queues without a place of their own that are gone.
+        # Without a place of their own, and what has happened in them.
+        self.others: dict[Queue, Counter[str]] = {}
+        # What happened in those of them that are gone.
         self._past: Counter[str] = Counter()
 
-    def update(self, queues: Iterable[Queue]) -> None:
-        """Take note of which queues there are now."""
+    def update(self, queues: Iterable[Queue], events: Callable[[Queue], Counter[str]]) -> None:
+        """Take note of which queues there are now, and of what has happened in them."""
         alive = dict.fromkeys(queues)
         self.own = {queue: None for queue in self.own if queue in alive}
-        for queue in self.others:
+        for queue, happened in self.others.items():
             if queue not in alive:
-                self._past += events(queue)
-        self.others = {queue: None for queue in self.others if queue in alive}
+                self._past += happened
+        self.others = {queue: events(queue) for queue in self.others if queue in alive}
         for queue in alive:
             if queue not in self.own and queue not in self.others:
-                (self.own if len(self.own) < self._most else self.others)[queue] = None
+                if len(self.own) < self._most:
+                    self.own[queue] = None
+                else:
+                    self.others[queue] = events(queue)
 
     def other_events(self) -> Counter[str]:
-        return sum(map(events, self.others), self._past)
+        return sum(self.others.values(), self._past)
 
     @property
     def has_others(self) -> bool:

@@ -5,9 +5,9 @@ import logging
 import socket
 import ssl
 import uuid
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -16,26 +16,19 @@ from msgspec.structs import replace
 from rockdove import __version__
 from rockdove.broker.accounts import Accounts
 from rockdove.broker.admin import Admin
-from rockdove.broker.broker import Broker
-from rockdove.broker.context import Context, WaitingRoom
-from rockdove.broker.directory import Directory
-from rockdove.broker.feed import Feed
-from rockdove.broker.leasekeeper import LeaseKeeper
-from rockdove.broker.mover import Mover
-from rockdove.broker.movetask import MoveTasks
-from rockdove.broker.retention import Retention
-from rockdove.core import limits
+from rockdove.broker.ask import ask
 from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import Clock, SystemClock
 from rockdove.core.errors import ExposedError, Fault, InternalFailure
-from rockdove.core.receipt import Receipts
 from rockdove.server.accounts import AccountOperations
+from rockdove.server.background import Background
+from rockdove.server.board import Board
+from rockdove.server.figures import Figures, counted
 from rockdove.server.gate import Gate
 from rockdove.server.guard import Guard
 from rockdove.server.host import Hosts
 from rockdove.server.http import Connection
 from rockdove.server.leases import LeaseOperations
-from rockdove.server.limit import Limits
 from rockdove.server.listener import Listener
 from rockdove.server.log import fields
 from rockdove.server.messages import Messages
@@ -45,12 +38,16 @@ from rockdove.server.page import Pages, is_loopback
 from rockdove.server.publish import PublishOperations
 from rockdove.server.queues import Queues
 from rockdove.server.reader import Reader
+from rockdove.server.setting import Settings
+from rockdove.server.sharing import METRICS, Sharing
 from rockdove.server.timing import Timing
 from rockdove.server.tls import Certificate, Names, TlsError
 from rockdove.server.tracer import Tracer
-from rockdove.store.base import Snapshot
+from rockdove.server.works import build, make_recorder
+from rockdove.store.base import Snapshot, Store
+from rockdove.store.common.keyfile import KeySource
 from rockdove.store.registry import locate
-from rockdove.trace import SERVER, Keep, Recorder
+from rockdove.store.remote.store import RemoteStore
 from rockdove.wire.operation import OPERATIONS, Operation
 from rockdove.wire.shape import Request, Result
 
@@ -70,71 +67,57 @@ access.setLevel(logging.INFO)
 Handler = Callable[[Connection, Any], Awaitable[Result | None] | None]
 
 
-class Settings(Struct, kw_only=True):
-    """How to serve."""
+class FrontEnd(Struct, frozen=True):
+    """What a front-end process gets from the one that started it."""
 
-    host: str = "127.0.0.1"
-    port: int = 9324
-    data: Path = Path("data")
-    store: str = "sqlite"
-    region: str = "us-east-1"
-    trust_proxy: bool = False
-    # The 60-second rules of SQS: purge again, and re-create after delete.
-    cool_down: bool = True
-    max_in_flight: int = limits.MAX_IN_FLIGHT
-    # Queues that have metrics of their own at most; the others share one series.
-    metrics_queues: int = 1_000
-    # Who shows it may read the metrics from other machines.
-    metrics_token: str | None = None
-    # Where to record what happens, and for how long that is kept.
-    trace: Path | None = None
-    trace_keep: Keep = Keep()
-    # Consumers that have not called for so long lose their leases; None: never.
-    lease_keep_s: float | None = None
-    # A line for every request.
-    access_log: bool = False
-    limits: Limits = Limits()
-    # Both or none.
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    # Origins whose pages may use the service, as browsers write them.
-    cors_origin: tuple[str, ...] = ()
-    # Names of hosts under which the service may be called where nobody has to sign.
-    allow_host: tuple[str, ...] = ()
+    # The owner's Unix socket.
+    owner: str
+    # Bound already.
+    sockets: list[socket.socket]
+    board: Board
+    row: int
+    # One for all front-ends, where it is not in a file.
+    key: KeySource
 
 
 class Service:
-    """One running service. Made inside the event loop that serves it."""
+    """What serves clients: the whole service, or one of several front-ends. Made inside the event loop that serves."""
 
     account = ANYBODY
 
-    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+    def __init__(self, settings: Settings, clock: Clock | None = None, front_end: FrontEnd | None = None) -> None:
         self.settings = settings
         self.trust_proxy = settings.trust_proxy
         self.connections: set[Reader] = set()
         self.clock = clock or SystemClock()
         self.location = locate(settings.store, settings.data)
-        self.store = self.location.open(self.clock, asyncio.get_running_loop())
-        self.guard = Guard(settings.limits)
+        self._front_end = front_end
+        self.is_front_end = front_end is not None
+        self.store: Store
+        self._remote: RemoteStore | None = None
+        if front_end is None:
+            self.store = self.location.open(self.clock, asyncio.get_running_loop())
+            self._key = self.location.key()
+            self.seat = Board().seat()
+        else:
+            self.store = self._remote = RemoteStore(front_end.owner)
+            self._key = front_end.key
+            self.seat = front_end.board.seat(front_end.row)
+        self.guard = Guard(settings.limits, self.seat)
         self.origins = Origins(settings.cors_origin)
         self.hosts = Hosts(settings.host, settings.allow_host, settings.trust_proxy)
-        self._certificate = (
-            Certificate(settings.tls_cert, settings.tls_key) if settings.tls_cert and settings.tls_key else None
-        )
+        self._certificate = certificate(settings)
         self._tasks: set[asyncio.Task[None]] = set()
         # Request ids look like UUIDs; what is counted up is the last part.
         self._request_prefix = str(uuid.uuid4())[:-12].encode()
         self._requests = 0
         self.access_log = settings.access_log
         self.timings = {name: Timing() for name in OPERATIONS}
-        self.recorder = self._make_recorder()
+        # Errors by the operation, where it is known, and the HTTP status.
+        self.errors: Counter[tuple[str, int]] = Counter()
+        self.recorder = make_recorder(settings)
         self.tracer: Tracer | None = None
-
-    def _make_recorder(self) -> Recorder | None:
-        settings = self.settings
-        if settings.trace is None:
-            return None
-        return Recorder(settings.trace, socket.gethostname(), SERVER, settings.trace_keep)
+        self.background: Background | None = None
 
     async def start(self) -> None:
         """Open the store and listen.
@@ -155,9 +138,8 @@ class Service:
         except BaseException:
             self.store.close()
             raise
-        self.mover.start()
-        self.retention.start()
-        self.lease_keeper.start()
+        if self.background is not None:
+            self.background.start()
         log.info("listening on %s, port %d", self.settings.host, self.port, extra=fields("start", version=__version__))
 
     def _check_origins(self) -> None:
@@ -168,19 +150,13 @@ class Service:
             )
 
     def _build(self, snapshot: Snapshot) -> None:
-        settings, most = self.settings, self.settings.limits
-        directory = Directory(self.store, self.clock, settings.region, settings.cool_down, most.max_queues_per_account)
-        context = Context(self.store, directory, Receipts(snapshot.secret), self.clock, settings.max_in_flight)
-        context.waiting = WaitingRoom(most.max_long_polls)
-        self.feed = Feed(self.store.records)
-        self.broker = Broker(context)
-        self.accounts = Accounts(self.store.records, self.feed, self.clock, self.location.key(), directory.names_of)
+        settings = self.settings
+        works = build(self.store, snapshot, settings, self.clock, self.seat)
+        context, directory = works.context, works.directory
+        self.feed, self.broker, self.move_tasks = works.feed, works.broker, works.tasks
+        self.accounts = Accounts(self.store.records, self.feed, self.clock, self._key, directory.names_of)
         self.accounts.on_change = self._end_polls
-        self.move_tasks = MoveTasks(context, self.feed)
         self.feed.start(snapshot, directory, self.accounts, self.move_tasks)
-        self.retention = Retention(context)
-        self.mover = Mover(context, self.move_tasks)
-        self.lease_keeper = LeaseKeeper(context, settings.lease_keep_s)
         if self.recorder is not None:
             self.tracer = Tracer(self.recorder.add, self.broker)
             context.watch = self.tracer
@@ -191,14 +167,37 @@ class Service:
             LeaseOperations(context, self.tracer),
             PublishOperations(context, self.tracer),
         )
-        shown = settings.metrics_queues
-        self.metrics = Metrics(self.broker, shown, self.connections, self.timings, self.recorder)
+        self.gate = Gate(self.accounts, directory, self.move_tasks, self.clock, self.trust_proxy)
         self.pages = Pages(
-            lambda: self.store.trouble, self.metrics.text, self.defect, self.settings.metrics_token, self.trust_proxy
+            lambda: self.store.trouble, self._metrics_text, self.defect, settings.metrics_token, self.trust_proxy
         )
         self.pages.is_own_name = self.hosts.is_own
-        self.gate = Gate(self.accounts, directory, self.move_tasks, self.clock, self.trust_proxy)
         self.pages.signer = self.gate.signer
+        if self._remote is not None:
+            self._share(self._remote)
+        else:
+            self.background = Background(context, self.move_tasks, settings.lease_keep_s)
+            self.metrics = Metrics(self.broker, settings.metrics_queues, self.seat, self._figures)
+
+    def _share(self, remote: RemoteStore) -> None:
+        """What counts for the whole service is told to the other front-ends, and asked of the owner."""
+        Sharing(remote, self._counted, self.gate.failures, self.tracer)
+
+    def _counted(self) -> Figures:
+        return counted(self.broker.directory, self.timings, self.errors, self.recorder)
+
+    async def _figures(self) -> Figures:
+        return self._counted()
+
+    async def _metrics_text(self) -> bytes:
+        if self._remote is None:
+            return await self.metrics.text()
+        text: bytes = await ask(partial(self._remote.call, METRICS, b""))
+        return text
+
+    def catch_up(self, then: Callable[[], None]) -> None:
+        """Where the store cannot be asked, what is known has to do."""
+        self.store.records.catch_up(lambda outcome: then())
 
     async def check_exposed(self) -> None:
         """Raises `ExposedError`: where others can reach the service, there must be accounts to keep them out."""
@@ -214,8 +213,11 @@ class Service:
         if settings.trust_proxy:
             # All clients have the proxy's address: it is the proxy that must count them.
             limits = replace(limits, max_connections_per_address=0)
-        self._listener = Listener(partial(Connection, self), limits, context)
-        await self._listener.open(settings.host, settings.port)
+        self._listener = Listener(partial(Connection, self), limits, context, self.seat)
+        if self._front_end is None:
+            await self._listener.open(settings.host, settings.port)
+        else:
+            self._listener.adopt(list(self._front_end.sockets))
         self.guard.watch(self.connections)
 
     @property
@@ -248,10 +250,9 @@ class Service:
         while self.connections and time() < began_s + STOP_S:
             await asyncio.sleep(0.01)
         self.guard.close()
-        await self.retention.close()
-        await self.lease_keeper.close()
-        await self.mover.close()
-        await self.metrics.close()
+        if self.background is not None:
+            await self.background.close()
+            await self.metrics.close()
         self.store.close()
         if self.recorder is not None:
             await asyncio.to_thread(self.recorder.close, max(began_s + ENDED_S - time(), TRACE_S))
@@ -277,13 +278,25 @@ class Service:
             raise
         if work is not None:
             call.keep_headers()
-            task = asyncio.get_running_loop().create_task(self._answer(call, work))
+            task = asyncio.get_running_loop().create_task(self._answer(call, operation, request, work))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _answer(self, call: Connection, work: Awaitable[Result | None]) -> None:
+    async def _answer(
+        self, call: Connection, operation: Operation, request: Request, work: Awaitable[Result | None]
+    ) -> None:
         try:
-            call.answer(await work)
+            try:
+                result = await work
+            except Fault as fault:
+                if not (fault.missed and self.is_front_end):
+                    raise
+                # Another front-end may have made it a moment ago.
+                await self.feed.catch_up()
+                again = self._handlers[operation.name](call, request)
+                assert again is not None
+                result = await again
+            call.answer(result)
         except Fault as fault:
             call.fail(fault)
         except Exception as error:
@@ -294,7 +307,7 @@ class Service:
         return self.pages.show(call, path)
 
     def erred(self, operation: str, status: int) -> None:
-        self.metrics.errors[operation, status] += 1
+        self.errors[operation, status] += 1
 
     def next_request_id(self) -> bytes:
         self._requests += 1
@@ -311,6 +324,12 @@ class Service:
     def accessed(self, call: Connection, operation: str, status: int, seconds: float) -> None:
         values = fields("request", operation=operation, status=status, seconds=round(seconds, 6), address=call.peer)
         access.info("request", extra=values)
+
+
+def certificate(settings: Settings) -> Certificate | None:
+    if settings.tls_cert is None or settings.tls_key is None:
+        return None
+    return Certificate(settings.tls_cert, settings.tls_key)
 
 
 def _handlers(

@@ -1,6 +1,7 @@
 """How long requests take, by operation: counted up on the hot path, so it is a list of numbers and little else."""
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from itertools import accumulate
 
 # Upper bounds in seconds. A send is answered after an fsync (milliseconds), a receive may wait for 20 seconds.
@@ -21,6 +22,7 @@ class Timing:
         self.counts[bisect_left(BOUNDS, seconds)] += 1
         self.seconds += seconds
 
-    def buckets(self) -> list[tuple[str, float]]:
-        """Bounds, and how many requests took no longer, as Prometheus has them."""
-        return list(zip([*map(str, BOUNDS), "+Inf"], map(float, accumulate(self.counts)), strict=True))
+
+def buckets(counts: Sequence[int]) -> list[tuple[str, float]]:
+    """Bounds, and how many requests took no longer, as Prometheus has them."""
+    return list(zip([*map(str, BOUNDS), "+Inf"], map(float, accumulate(counts)), strict=True))

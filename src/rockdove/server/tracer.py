@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
+import msgspec
+
 from rockdove.broker.broker import Broker
 from rockdove.broker.compose import message_bytes
 from rockdove.broker.deadletter import message_id, receive_count
@@ -39,6 +41,7 @@ OPS = {
     "PurgeQueue": "purge",
     "DeleteQueue": "purge",
 }
+_decode_name = msgspec.msgpack.Decoder(tuple[int, str]).decode
 # Ids of dead letters are remembered from receive to delete, for so many at most.
 MOST_RENAMED = 100_000
 
@@ -53,6 +56,8 @@ class Tracer:
         self._receipts = broker.receipts
         # Messages that have kept the id of another queue: a receipt handle does not tell it.
         self._renamed: dict[int, str] = {}
+        # Called with each of them, so that other processes of the service know it, too.
+        self.tell_name: Callable[[int, str], None] = lambda id, name: None
 
     def sent(self, call: Call, queue: Queue, draft: Draft, appended: Appended) -> None:
         message, (account, name) = draft.message, queue.key
@@ -89,7 +94,8 @@ class Tracer:
             entry, physical = delivery.entry, delivery.physical
             self._had("receive", queue, physical, entry, receive_count(entry), delivery.claimed_us, latency_us)
             if entry.message.extra is not None and entry.message.extra.message_id is not None:
-                self._remember(entry.id, entry.message.extra.message_id)
+                self.remember(entry.id, entry.message.extra.message_id)
+                self.tell_name(entry.id, entry.message.extra.message_id)
 
     def finished(self, call: Call, op: str, queue: Queue, handle: str, outcome: Fault | None) -> None:
         """Something was done with a receipt handle, or not."""
@@ -221,7 +227,12 @@ class Tracer:
             return self._renamed[id]
         return None if physical is None else ids.message_id(physical.record.prefix, id)
 
-    def _remember(self, id: int, name: str) -> None:
+    def hear_name(self, payload: bytes) -> None:
+        """Another process of the service has met one of them."""
+        self.remember(*_decode_name(payload))
+
+    def remember(self, id: int, name: str) -> None:
+        """A message has kept the id of another queue."""
         if len(self._renamed) >= MOST_RENAMED:
             del self._renamed[next(iter(self._renamed))]
         self._renamed[id] = name

@@ -367,7 +367,7 @@ def test_a_silent_consumer_loses_its_leases_if_wanted(services: Services, store:
     service.advance(3_000)
     _lease(web, queue, 0)
     service.advance(3_000)
-    assert service.run(service.service.lease_keeper.look()) == 1
+    assert service.look_after_leases() == 1
     assert queue.bodies() == ["a"]
     asked = {"QueueUrl": queue.url, "Consumer": "silent", "Shard": 0, "Sequence": 0}
     assert _refused(web.call("Rockdove.LeaseBatch", asked)) == (400, "LeaseEnded")
@@ -384,8 +384,8 @@ def test_the_time_when_the_service_was_down_is_no_silence(services: Services) ->
     web.close()
     service.advance(10_000)
     service.restart()
-    assert service.run(service.service.lease_keeper.look()) == 0
+    assert service.look_after_leases() == 0
     service.advance(3_599)
-    assert service.run(service.service.lease_keeper.look()) == 0
+    assert service.look_after_leases() == 0
     service.advance(2)
-    assert service.run(service.service.lease_keeper.look()) == 1
+    assert service.look_after_leases() == 1

@@ -55,7 +55,7 @@ class Owner:
         self.told: dict[str, Callable[[bytes], None]] = {}
         self.calls: dict[str, Callable[[bytes, Callable[[bytes], None]], None]] = {}
         # Called when a front-end is lost.
-        self.on_leave: Callable[[], None] = lambda: None
+        self.on_leave: Callable[[FrontEnd], None] = lambda front_end: None
         for queue in self._ledger.snapshot().queues:
             self._changed(QueuePut(0, queue))
         store.records.subscribe(self._changed, lambda snapshot: None)
@@ -88,7 +88,7 @@ class Owner:
     def leave(self, front_end: FrontEnd) -> None:
         if front_end in self._front_ends:
             self._front_ends.discard(front_end)
-            self.on_leave()
+            self.on_leave(front_end)
 
     def hear(self, front_end: FrontEnd, tell: wire.Tell) -> None:
         for other in self._front_ends:
@@ -108,22 +108,20 @@ class Owner:
 
     # Of front-ends.
 
-    async def question(self, topic: str) -> list[bytes]:
+    async def question(self, topic: str) -> dict[FrontEnd, bytes]:
         """Ask all front-ends; what those say who answer in time."""
         loop = asyncio.get_running_loop()
-        asked: list[int] = []
-        answers: list[asyncio.Future[bytes]] = []
+        asked: dict[FrontEnd, tuple[int, asyncio.Future[bytes]]] = {}
         for front_end in self._front_ends:
             self._question += 1
             self._questions[self._question] = future = loop.create_future()
-            asked.append(self._question)
-            answers.append(future)
+            asked[front_end] = (self._question, future)
             front_end.send(wire.Question(self._question, topic))
-        if answers:
-            await asyncio.wait(answers, timeout=QUESTION_S)
-        for number in asked:
+        if asked:
+            await asyncio.wait([future for _, future in asked.values()], timeout=QUESTION_S)
+        for number, _ in asked.values():
             self._questions.pop(number, None)
-        return [answer.result() for answer in answers if answer.done()]
+        return {front_end: future.result() for front_end, (_, future) in asked.items() if future.done()}
 
     # What everybody is told.
 

@@ -47,6 +47,8 @@ class RemoteStore:
         self._arrived: Arrived = lambda number, visible, next_us: None
         self._listened: dict[int, None] = {}
         self._delivered: list[int] = []
+        # Called when the owner is there again.
+        self.on_return: Callable[[], None] = lambda: None
         # Called with what other front-ends say, by its topic.
         self.told: dict[str, Callable[[bytes], None]] = {}
 
@@ -132,6 +134,7 @@ class RemoteStore:
             return
         for each in self._physical.values():
             each.known = base.UNKNOWN
+        self.on_return()
         self.records.reset(begin.snapshot)
         for number in list(self._listened):
             self.link.say(wire.Listen(number))

@@ -1,0 +1,29 @@
+"""What a service does unasked: expires messages, works on move tasks, ends the leases of silent consumers.
+
+Of all processes of a service, the one that has the store does it.
+"""
+
+from rockdove.broker.context import Context
+from rockdove.broker.leasekeeper import LeaseKeeper
+from rockdove.broker.mover import Mover
+from rockdove.broker.movetask import MoveTasks
+from rockdove.broker.retention import Retention
+
+
+class Background:
+    """Runs from `start` to `close`."""
+
+    def __init__(self, context: Context, tasks: MoveTasks, lease_keep_s: float | None) -> None:
+        self.retention = Retention(context)
+        self.mover = Mover(context, tasks)
+        self.lease_keeper = LeaseKeeper(context, lease_keep_s)
+
+    def start(self) -> None:
+        self.mover.start()
+        self.retention.start()
+        self.lease_keeper.start()
+
+    async def close(self) -> None:
+        await self.retention.close()
+        await self.lease_keeper.close()
+        await self.mover.close()

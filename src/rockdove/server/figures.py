@@ -1,0 +1,68 @@
+"""What one process has counted for the metrics, so that the figures of several can be added."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct, field
+
+from rockdove.broker.queue import Queue
+from rockdove.server.series import EVENTS
+from rockdove.server.timing import Timing
+from rockdove.trace import Recorder
+
+
+class Figures(Struct):
+    """Counted up since the process began.
+
+    events: by the queue's uid, in the order of `EVENTS`.
+    timings: by operation: requests by how long they took, and the seconds of all.
+    errors: by operation and HTTP status.
+    """
+
+    events: dict[str, list[int]] = field(default_factory=dict)
+    timings: dict[str, tuple[list[int], float]] = field(default_factory=dict)
+    errors: dict[str, dict[int, int]] = field(default_factory=dict)
+    trace_dropped: int = 0
+
+    def add(self, other: "Figures", sign: int = 1) -> None:
+        for uid, numbers in other.events.items():
+            before = self.events.get(uid, [0] * len(numbers))
+            self.events[uid] = [a + sign * b for a, b in zip(before, numbers, strict=True)]
+        for name, (counts, seconds) in other.timings.items():
+            known, so_far = self.timings.get(name, ([0] * len(counts), 0.0))
+            self.timings[name] = ([a + sign * b for a, b in zip(known, counts, strict=True)], so_far + sign * seconds)
+        for operation, by_status in other.errors.items():
+            total = Counter(self.errors.get(operation, {}))
+            for status, number in by_status.items():
+                total[status] += sign * number
+            self.errors[operation] = dict(total)
+        self.trace_dropped += sign * other.trace_dropped
+
+    def events_of(self, queue: Queue) -> Counter[str]:
+        numbers = self.events.get(queue.record.uid, [0] * len(EVENTS))
+        return Counter(dict(zip(EVENTS, numbers, strict=True)))
+
+
+def counted(
+    queues: Iterable[Queue],
+    timings: dict[str, Timing],
+    errors: Counter[tuple[str, int]],
+    recorder: Recorder | None,
+) -> Figures:
+    """What this process has counted."""
+    figures = Figures(trace_dropped=0 if recorder is None else recorder.dropped)
+    for queue in queues:
+        numbers = [getattr(queue, name) for name in EVENTS.values()]
+        if any(numbers):
+            figures.events[queue.record.uid] = numbers
+    figures.timings = {
+        name: (list(timing.counts), timing.seconds) for name, timing in timings.items() if any(timing.counts)
+    }
+    for (operation, status), number in errors.items():
+        figures.errors.setdefault(operation, {})[status] = number
+    return figures
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode = msgspec.msgpack.Decoder(Figures).decode

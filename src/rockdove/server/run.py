@@ -1,0 +1,86 @@
+"""Runs a process of a service, from its start until SIGTERM."""
+
+import asyncio
+import gc
+import signal
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import uvloop
+
+from rockdove.server.owner import OwnerService
+from rockdove.server.service import FrontEnd, Service
+from rockdove.server.setting import Settings
+from rockdove.server.supervisor import Family, Ready, Work
+
+# Turns an exception of a start into the exit code and the line to print.
+Explain = Callable[[Exception], tuple[int, str]]
+
+
+async def until_stopped(
+    start: Callable[[], Awaitable[Callable[[], None]]], stop: Callable[[], Awaitable[None]]
+) -> None:
+    """Start, and stop with SIGINT or SIGTERM; what starting gives is called with every SIGHUP."""
+    stopped, reload = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    loop.add_signal_handler(signal.SIGHUP, reload.set)
+    on_reload = await start()
+    loop.add_signal_handler(signal.SIGHUP, on_reload)
+    if reload.is_set():
+        # Asked for while the service started, perhaps after the certificate had been read.
+        on_reload()
+    # What is there by now stays, and a request leaves no cycles behind: look for garbage seldom, among what is new.
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
+    await stopped.wait()
+    await stop()
+
+
+def owner_work(settings: Settings, family: Family, explain: Explain) -> Work:
+    def work(ready: Callable[[Ready], None]) -> None:
+        uvloop.run(_own(settings, family, explain, ready))
+
+    return work
+
+
+async def _own(settings: Settings, family: Family, explain: Explain, ready: Callable[[Ready], None]) -> None:
+    async def start() -> Callable[[], None]:
+        await owner.start(family.listening)
+        ready(Ready())
+        return lambda: None
+
+    try:
+        owner = OwnerService(settings, family.board.seat(0))
+        await until_stopped(start, lambda: owner.stop())
+    except Exception as error:
+        code, text = explain(error)
+        ready(Ready(code=code, error=text))
+
+
+def front_end_work(settings: Settings, explain: Explain, front_end: FrontEnd) -> Work:
+    def work(ready: Callable[[Ready], None]) -> None:
+        uvloop.run(_serve(settings, explain, front_end, ready))
+
+    return work
+
+
+async def _serve(settings: Settings, explain: Explain, front_end: FrontEnd, ready: Callable[[Ready], None]) -> None:
+    async def start() -> Callable[[], None]:
+        await service.start()
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: service.complain(context))
+        ready(Ready(accounts=service.accounts.exist))
+        return service.reload
+
+    try:
+        service = Service(settings, front_end=front_end)
+        await until_stopped(start, lambda: service.stop())
+    except Exception as error:
+        code, text = explain(error)
+        ready(Ready(code=code, error=text))
+
+
+def works(settings: Settings, family: Family, explain: Explain) -> tuple[Work, Callable[[FrontEnd], Work]]:
+    """The work of the owner, and of a front-end."""
+    return owner_work(settings, family, explain), partial(front_end_work, settings, explain)

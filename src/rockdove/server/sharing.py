@@ -1,0 +1,50 @@
+"""What front-ends tell each other through the owner, so that it counts for the whole service."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from rockdove.server.failures import Failures
+from rockdove.server.figures import Figures, encode
+from rockdove.server.tracer import Tracer
+from rockdove.store.remote.store import RemoteStore
+
+# What the owner is asked for, and asks for.
+METRICS = "metrics"
+FIGURES = "figures"
+# What front-ends tell: the address of a bad signature; a message that has kept the id of another queue.
+FAILURE = "failure"
+NAME = "name"
+
+_encode_name = msgspec.msgpack.Encoder().encode
+
+
+class Sharing:
+    """Of one front-end. Figures count from the moment at which the owner was reached: when it is a new one, they all
+    begin anew, and no sum ever falls by a part of it."""
+
+    def __init__(
+        self, remote: RemoteStore, counted: Callable[[], Figures], failures: Failures, tracer: Tracer | None
+    ) -> None:
+        self._remote = remote
+        self._counted = counted
+        self._before = Figures()
+        remote.on_return = self._begin_anew
+        remote.link.questions[FIGURES] = self._figures
+        failures.tell = lambda place: remote.tell(FAILURE, place.encode())
+        remote.told[FAILURE] = lambda payload: _ignore(failures.hear(payload.decode()))
+        if tracer is not None:
+            tracer.tell_name = lambda id, name: remote.tell(NAME, _encode_name((id, name)))
+            remote.told[NAME] = tracer.hear_name
+
+    def _begin_anew(self) -> None:
+        self._before = self._counted()
+
+    def _figures(self) -> bytes:
+        figures = self._counted()
+        figures.add(self._before, sign=-1)
+        return encode(figures)
+
+
+def _ignore(result: bool) -> None:
+    """For who is told, and need not answer."""
