@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import itertools
+import os
 import shutil
 import socket
 import tempfile
@@ -107,7 +108,7 @@ class Bench:
         self._folder = folder
         self._copies = itertools.count(1)
         self._abandoned: list[tuple[Store, MemoryStore | SqliteStore]] = []
-        self._owners: dict[MemoryStore | SqliteStore, Owner] = {}
+        self._owners: dict[MemoryStore | SqliteStore, tuple[Owner, socket.socket]] = {}
         self._uids = itertools.count(1)
         self._data = folder / "data"
         self.changes: list[Change] = []
@@ -240,15 +241,18 @@ class Bench:
         path = tempfile.mktemp(prefix="rockdove-", suffix=".sock")
         listening = socket.socket(socket.AF_UNIX)
         listening.bind(path)
-        await owner.start(listening)
-        self._owners[inner] = owner
+        listening.listen()
+        owner.start(listening)
+        self._owners[inner] = (owner, listening)
         return RemoteStore(path)
 
     def _end(self, store: Store, inner: MemoryStore | SqliteStore) -> None:
         store.close()
-        owner = self._owners.pop(inner, None)
-        if owner is not None:
+        owner, listening = self._owners.pop(inner, (None, None))
+        if owner is not None and listening is not None:
             self.run(_settle(owner))
+            os.unlink(listening.getsockname())
+            listening.close()
             inner.close()
 
     def _make(self, data: Path) -> MemoryStore | SqliteStore:

@@ -63,7 +63,7 @@ class OwnerService:
         self._metrics = Metrics(works.broker, self._settings.metrics_queues, self._seat, self._figures)
         self._owner.calls[METRICS] = self._show_metrics
         self._owner.on_leave = self._left
-        await self._owner.start(listening)
+        self._owner.start(listening)
         self._background.start()
         self._task = asyncio.get_running_loop().create_task(self._look_now_and_then())
         log.info("the store is open", extra=fields("store-open", store=self._store.name))

@@ -45,6 +45,13 @@ class Settings(Struct, kw_only=True):
     workers: int = 0
 
 
+# More front-ends than this wait for the owner instead of for the processor.
+MOST_DEFAULT_WORKERS = 4
+
+
 def default_workers() -> int:
-    """As many front-ends as the cores that this process may use are worth."""
-    return len(os.sched_getaffinity(0))
+    """One core for the owner, and a front-end for each other that this process may use.
+
+    With a single core two processes would only take turns, and one does everything.
+    """
+    return min(len(os.sched_getaffinity(0)) - 1, MOST_DEFAULT_WORKERS)

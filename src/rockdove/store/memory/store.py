@@ -49,6 +49,9 @@ class MemoryStore:
     def close(self) -> None:
         """Nothing is under way between two calls, and nothing is held outside."""
 
+    def be_shared(self) -> None:
+        """It is as quick as it can be."""
+
     def delivered(self, physical: Physical, entries: Sequence[Entry]) -> None:
         """Whoever claims here lives as long as the store."""
 

@@ -1,85 +1,157 @@
-"""Frames: all that one round of the event loop has to say goes out as one, with its length before it."""
+"""Frames: lists of messages, with their length before them, over a Unix socket.
+
+The socket is read and written here, and not through a transport of the event loop's: that would hold back what is said
+until all that has come in is dealt with. Said at once, the other process begins while this one goes on.
+"""
 
 import asyncio
+import socket
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 _LENGTH_BYTES = 4
 # What one frame may have: more than any request brings, and than any answer takes.
 MOST_BYTES = 1 << 30
+# So many messages are worth a frame of their own; fewer wait for the end of this round of the loop.
+ENOUGH = 8
+# Bytes read at a time.
+_READ_BYTES = 256 * 1024
 
 _encoder = msgspec.msgpack.Encoder()
 
 
-class Framed(asyncio.Protocol):
-    """A connection over which lists of messages go both ways."""
+class Framed:
+    """A connection over which lists of messages go both ways. For the thread of the running event loop."""
 
-    def __init__(self, decoder: "msgspec.msgpack.Decoder[list[Any]]") -> None:
+    def __init__(self, sock: socket.socket, decoder: "msgspec.msgpack.Decoder[list[Any]]") -> None:
         self._decode = decoder.decode
         self._loop = asyncio.get_running_loop()
-        self._transport: asyncio.Transport | None = None
+        self._socket: socket.socket | None = sock
+        self._room = memoryview(bytearray(_READ_BYTES))
         self._in = bytearray()
         self._out: list[Any] = []
+        # What the socket has not taken yet.
+        self._unsent = bytearray()
+        self._is_closing = False
+        sock.setblocking(False)
+        self._loop.add_reader(sock, self._read)
 
     @property
     def is_open(self) -> bool:
-        return self._transport is not None
+        return self._socket is not None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports do not derive from asyncio's.
-        self._transport = cast(asyncio.Transport, transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._transport = None
-        self._out = []
-        self.lost()
+    # What is said.
 
     def send(self, message: Any) -> None:
-        """Say something at the end of this round of the loop."""
-        if not self._out:
+        out = self._out
+        if not out:
             self._loop.call_soon(self._flush)
-        self._out.append(message)
+        out.append(message)
+        if len(out) >= ENOUGH:
+            self._flush()
 
     def _flush(self) -> None:
-        out, self._out = self._out, []
-        if out and self._transport is not None:
-            body = _encoder.encode(out)
-            self._transport.write(len(body).to_bytes(_LENGTH_BYTES, "little") + body)
+        if not self._out or self._socket is None:
+            return
+        body = _encoder.encode(self._out)
+        # Cleared, not replaced: whoever sends next must not ask for another flush while one is to come.
+        self._out.clear()
+        self._write(len(body).to_bytes(_LENGTH_BYTES, "little") + body)
 
-    def data_received(self, data: bytes) -> None:
-        buffer: bytes | bytearray = data
-        if self._in:
-            self._in += data
-            buffer = self._in
-        start, end = 0, len(buffer)
-        while end - start >= _LENGTH_BYTES:
-            size = int.from_bytes(buffer[start : start + _LENGTH_BYTES], "little")
-            if size > MOST_BYTES:
-                self.hang_up()
+    def _write(self, frame: bytes) -> None:
+        sock = self._socket
+        if sock is None:
+            return
+        if not self._unsent:
+            try:
+                taken = sock.send(frame)
+            except (BlockingIOError, InterruptedError):
+                taken = 0
+            except OSError:
+                self._end()
                 return
-            if end - start - _LENGTH_BYTES < size:
-                break
-            start += _LENGTH_BYTES
-            # Copied: what was decoded must not hold the buffer.
-            self.received(self._decode(bytes(buffer[start : start + size])))
-            start += size
-        if buffer is data:
-            self._in += data[start:]
+            if taken == len(frame):
+                return
+            frame = frame[taken:]
+            self._loop.add_writer(sock, self._write_on)
+        self._unsent += frame
+
+    def _write_on(self) -> None:
+        sock = self._socket
+        if sock is None:
+            return
+        try:
+            with memoryview(self._unsent) as unsent:
+                taken = sock.send(unsent)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self._end()
+            return
+        del self._unsent[:taken]
+        if not self._unsent:
+            self._loop.remove_writer(sock)
+            if self._is_closing:
+                self._end()
+
+    # What is heard.
+
+    def _read(self) -> None:
+        sock = self._socket
+        if sock is None:
+            return
+        try:
+            number = sock.recv_into(self._room)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            number = 0
+        if number:
+            self._in += self._room[:number]
+            self._take_frames()
         else:
-            del self._in[:start]
+            self._end()
+
+    def _take_frames(self) -> None:
+        start, end = 0, len(self._in)
+        with memoryview(self._in) as buffer:
+            while end - start >= _LENGTH_BYTES:
+                size = int.from_bytes(buffer[start : start + _LENGTH_BYTES], "little")
+                if size > MOST_BYTES or self._socket is None:
+                    break
+                if end - start - _LENGTH_BYTES < size:
+                    break
+                start += _LENGTH_BYTES
+                self.received(self._decode(buffer[start : start + size]))
+                start += size
+        del self._in[:start]
+        if len(self._in) >= _LENGTH_BYTES and int.from_bytes(self._in[:_LENGTH_BYTES], "little") > MOST_BYTES:
+            self._end()
+
+    # The end.
 
     def close(self) -> None:
         """Hang up when all is said."""
         self._flush()
-        if self._transport is not None:
-            self._transport.close()
+        self._is_closing = True
+        if not self._unsent:
+            self._end()
 
     def hang_up(self) -> None:
-        if self._transport is not None:
-            self._transport.abort()
+        self._end()
+
+    def _end(self) -> None:
+        sock, self._socket = self._socket, None
+        if sock is not None:
+            self._loop.remove_reader(sock)
+            self._loop.remove_writer(sock)
+            sock.close()
+            self._out.clear()
+            self._unsent.clear()
+            self.lost()
 
     @abstractmethod
     def received(self, messages: Sequence[Any]) -> None:

@@ -1,7 +1,6 @@
 """A front-end as the owner sees it: one connection, the verbs that come over it, and what it has claimed."""
 
 import socket
-import struct
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -19,8 +18,6 @@ from rockdove.store.remote.error import named
 from rockdove.store.remote.frame import Framed
 
 _decoder: "msgspec.msgpack.Decoder[list[Any]]" = msgspec.msgpack.Decoder(list[wire.Verb])
-# Process, user and group of who is at the other end.
-_CREDENTIALS = struct.Struct("3i")
 
 
 class Desk(Protocol):
@@ -37,9 +34,6 @@ class Desk(Protocol):
 
     def physical(self, number: int) -> Physical: ...
 
-    def admit(self, front_end: "FrontEnd", user: int) -> bool:
-        """Whether it may come in; if so, it is greeted."""
-
     def leave(self, front_end: "FrontEnd") -> None: ...
 
     def hear(self, front_end: "FrontEnd", tell: wire.Tell) -> None: ...
@@ -52,8 +46,8 @@ class Desk(Protocol):
 class FrontEnd(Framed):
     """For the event loop that drives the store."""
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(_decoder)
+    def __init__(self, desk: Desk, sock: socket.socket) -> None:
+        super().__init__(sock, _decoder)
         self._desk = desk
         self._store = desk.store
         self._physical = desk.physical
@@ -90,14 +84,6 @@ class FrontEnd(Framed):
         return self._physical(number)
 
     # The connection.
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        made: socket.socket = transport.get_extra_info("socket")
-        raw = made.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        _, user, _ = _CREDENTIALS.unpack(raw)
-        if not self._desk.admit(self, user):
-            self.hang_up()
 
     def received(self, messages: Sequence[Any]) -> None:
         verbs = self._verbs
@@ -160,7 +146,7 @@ class FrontEnd(Framed):
             claimed[entry.id] = (physical, entry, False)
         for entry in outcome.dead:
             claimed[entry.id] = (physical, entry, True)
-        if self._transport is None:
+        if self._socket is None:
             self.lost()
         else:
             self.send(wire.DoneClaimed(token, outcome))

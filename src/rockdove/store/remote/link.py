@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+import socket
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -17,6 +18,7 @@ log = logging.getLogger("rockdove")
 # Seconds before the next try to reach the owner.
 AGAIN_S = 0.02
 
+_NOTICES = frozenset(get_args(wire.Notice))
 _decoder: "msgspec.msgpack.Decoder[list[Any]]" = msgspec.msgpack.Decoder(list[wire.Outcome | wire.Notice])
 
 
@@ -77,11 +79,15 @@ class Link:
     async def _stay_connected(self) -> None:
         while True:
             self._lost.clear()
+            sock = socket.socket(socket.AF_UNIX)
+            sock.setblocking(False)
             try:
-                await self._loop.create_unix_connection(lambda: _Connection(self._received, self._dropped), self._path)
+                sock.connect(self._path)
             except OSError:
+                sock.close()
                 await asyncio.sleep(AGAIN_S)
                 continue
+            _Connection(sock, self._received, self._dropped)
             await self._lost.wait()
 
     def _dropped(self) -> None:
@@ -93,20 +99,28 @@ class Link:
         """Whoever waits for an outcome: nobody will ever tell it."""
         pending, self._pending = self._pending, {}
         for done in pending.values():
-            self._tell(done, away())
+            try:
+                done(away())
+            except Exception as error:
+                _complain(error)
 
     # What is heard.
 
     def _received(self, connection: "_Connection", messages: Sequence[Any]) -> None:
-        pending = self._pending
+        take = self._pending.pop
         for message in messages:
-            if isinstance(message, wire.Notice):
+            kind = type(message)
+            if kind in _NOTICES:
                 self._notice(connection, message)
                 continue
-            done = pending.pop(message.token, None)
-            if done is not None:
-                failed = isinstance(message, wire.Failed)
-                self._tell(done, made(message.kind, message.text) if failed else message.result)
+            done = take(message.token, None)
+            if done is None:
+                continue
+            try:
+                done(made(message.kind, message.text) if kind is wire.Failed else message.result)
+            except Exception as error:
+                # One listener's defect is not the others'.
+                _complain(error)
 
     def _notice(self, connection: "_Connection", notice: wire.Notice) -> None:
         try:
@@ -121,17 +135,15 @@ class Link:
         except Exception as error:
             _complain(error)
 
-    def _tell(self, done: Callable[[Any], None], outcome: Any) -> None:
-        """One listener's defect is not the others'."""
-        try:
-            done(outcome)
-        except Exception as error:
-            _complain(error)
-
 
 class _Connection(Framed):
-    def __init__(self, heard: Callable[["_Connection", Sequence[Any]], None], dropped: Callable[[], None]) -> None:
-        super().__init__(_decoder)
+    def __init__(
+        self,
+        sock: socket.socket,
+        heard: Callable[["_Connection", Sequence[Any]], None],
+        dropped: Callable[[], None],
+    ) -> None:
+        super().__init__(sock, _decoder)
         self._heard = heard
         self._dropped = dropped
 

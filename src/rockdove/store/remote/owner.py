@@ -6,8 +6,8 @@ A front-end that is lost takes nothing with it: what it had claimed, and had not
 import asyncio
 import os
 import socket
+import struct
 from collections.abc import Callable
-from functools import partial
 from typing import Protocol
 
 from rockdove.core.clock import Clock
@@ -20,6 +20,8 @@ from rockdove.store.remote.frontend import FrontEnd
 
 # Seconds between two looks at the store's state.
 STATE_S = 0.1
+# Process, user and group of who is at the other end.
+_CREDENTIALS = struct.Struct("3i")
 # Seconds that front-ends have to answer a question.
 QUESTION_S = 1.0
 
@@ -33,12 +35,16 @@ class Owned(Store, Protocol):
     @property
     def ledger(self) -> Ledger: ...
 
+    def be_shared(self) -> None:
+        """This process does nothing but serve front-ends: be quick rather than thrifty."""
+
 
 class Owner:
     """Serves a store that is open. Made inside the event loop that drives it."""
 
     def __init__(self, store: Owned, clock: Clock) -> None:
         self.store: Store = store
+        store.be_shared()
         self.arrivals = store.arrivals
         self.clock = clock
         self._ledger = store.ledger
@@ -46,7 +52,7 @@ class Owner:
         self._places: dict[int, Physical] = {}
         # The numbers of each queue's physical queues.
         self._numbers: dict[str, list[int]] = {}
-        self._server: asyncio.Server | None = None
+        self._listening: socket.socket | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._state = self._look_at_state()
         self._questions: dict[int, asyncio.Future[bytes]] = {}
@@ -60,16 +66,32 @@ class Owner:
             self._changed(QueuePut(0, queue))
         store.records.subscribe(self._changed, lambda snapshot: None)
 
-    async def start(self, listening: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_unix_server(partial(FrontEnd, self), sock=listening)
+    def start(self, listening: socket.socket) -> None:
+        """``listening`` is bound, and listens."""
+        self._listening = listening
+        listening.setblocking(False)
+        asyncio.get_running_loop().add_reader(listening, self._accept, listening)
         self._watch_state()
+
+    def _accept(self, listening: socket.socket) -> None:
+        try:
+            sock, _ = listening.accept()
+        except OSError:
+            return
+        raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        _, user, _ = _CREDENTIALS.unpack(raw)
+        if user != os.geteuid():
+            sock.close()
+            return
+        front_end = FrontEnd(self, sock)
+        self._front_ends.add(front_end)
+        front_end.send(wire.Begin(self._ledger.snapshot(), self._look_at_state()))
 
     def close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if self._server is not None:
-            self._server.close()
+        if self._listening is not None:
+            asyncio.get_running_loop().remove_reader(self._listening)
         for front_end in list(self._front_ends):
             front_end.hang_up()
 
@@ -77,13 +99,6 @@ class Owner:
 
     def physical(self, number: int) -> Physical:
         return self._places.get(number) or GonePhysical(number)
-
-    def admit(self, front_end: FrontEnd, user: int) -> bool:
-        if user != os.geteuid():
-            return False
-        self._front_ends.add(front_end)
-        front_end.send(wire.Begin(self._ledger.snapshot(), self._look_at_state()))
-        return True
 
     def leave(self, front_end: FrontEnd) -> None:
         if front_end in self._front_ends:

@@ -118,6 +118,9 @@ class SqliteStore:
     def physical(self, queue: QueueRecord, record: PhysicalRecord) -> Face:
         return self._shelves.of(queue, record)
 
+    def be_shared(self) -> None:
+        self.writer.gathers = False
+
     def delivered(self, physical: Physical, entries: Sequence[Entry]) -> None:
         """Whoever claims here lives as long as the store."""
 

@@ -121,6 +121,9 @@ class Writer:
         self._busy = False
         self._scheduled = False
         self._gathered = 0
+        # Whether a batch waits for more while the loop brings more. Not in a process that has little else to do: the
+        # sooner a batch goes, the more its senders can do while the next one comes together.
+        self.gathers = True
         self._closed = False
         self.batch = Batch()
         # Those that are large enough, and wait for their turn; and when a batch is.
@@ -198,7 +201,7 @@ class Writer:
             return
         if self._heavy:
             batch = self._heavy.popleft()
-        elif self._gathered < self.batch.size < ENOUGH:
+        elif self.gathers and self._gathered < self.batch.size < ENOUGH:
             self._gather()
             return
         else:
