@@ -1,6 +1,7 @@
 """A real `rockdove serve` in a process of its own, on a free port."""
 
 import itertools
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -12,6 +13,13 @@ from tests.support.process import Process
 
 COMMAND: Sequence[str] = (str(Path(sys.executable).with_name("rockdove")),)
 STORES = ("sqlite", "memory")
+# What services of the test process are made of. FRONT_ENDS is two front-ends and the owner of a SQLite store; only with
+# TEST_SERVICE=front-ends, as `make test-faults` has it: then the same tests run over these alone.
+FRONT_ENDS = "front-ends"
+SERVICES = (FRONT_ENDS,) if os.environ.get("TEST_SERVICE") == FRONT_ENDS else STORES
+# Front-end processes of a service that a test starts, where neither the test nor its stage says how many; None: what
+# the service takes by itself.
+workers: int | None = None
 
 _READY = re.compile(r"^ready (https?://(.+):(\d+))$", re.MULTILINE)
 _START_TIMEOUT_S = 20
@@ -51,6 +59,8 @@ class Server:
         command = [*COMMAND, "serve", "--port", str(self.port), "--store", self.store, "--data", str(self.data)]
         # The name of tests.support.raw.
         command += ["--allow-host", "queue.test"]
+        if workers is not None:
+            command += ["--workers", str(workers)]
         process = Process([*command, *self._arguments], self.folder, f"serve-{next(self._runs)}")
         try:
             process.wait_for(lambda: _READY.search(process.out.read_text()) is not None, "ready line", _START_TIMEOUT_S)

@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import uvloop
+from msgspec.structs import replace
 
 from rockdove.broker.accounts import Accounts, NewKey
 from rockdove.core.clock import Clock, ManualClock, SystemClock
 from rockdove.server.background import Background
-from rockdove.server.service import Service
+from rockdove.server.owner import OwnerService
+from rockdove.server.service import FrontEnd, Service
 from rockdove.server.setting import Settings
+from rockdove.server.supervisor import Family
 from tests.support.dialect import client
+from tests.support.server import FRONT_ENDS
 
 T = TypeVar("T")
 
@@ -30,7 +34,8 @@ class RunningService:
 
     def __init__(self, folder: Path, store: str, *, real_time: bool = False, **settings: Any) -> None:
         self.store = store
-        self._settings = {"data": folder / "data", "store": store, "port": 0, "allow_host": NAMES, **settings}
+        kept = "sqlite" if store == FRONT_ENDS else store
+        self._settings = {"data": folder / "data", "store": kept, "port": 0, "allow_host": NAMES, **settings}
         self._clock: Clock = SystemClock() if real_time else ManualClock()
         self._loop = uvloop.new_event_loop()
         # What the loop complains of: a defect that no answer shows.
@@ -50,6 +55,11 @@ class RunningService:
     def service(self) -> Service:
         """For faults that no request can bring about; to be used inside `run`."""
         return self._service
+
+    @property
+    def services(self) -> list[Service]:
+        """All that serve clients: one, or several front-ends."""
+        return self._services
 
     @property
     def now_s(self) -> float:
@@ -104,8 +114,9 @@ class RunningService:
             goes_on.set()
 
     def _background(self) -> Background:
-        assert self._service.background is not None
-        return self._service.background
+        found = self._service.background if self._owner is None else self._owner.background
+        assert found is not None
+        return found
 
     def look_after_leases(self) -> int:
         """One look at silent consumers; how many messages were given back."""
@@ -119,13 +130,13 @@ class RunningService:
         """Stop as the service stops by itself, and open the same data again, with other settings if any are given."""
         self._settings |= settings
         self._hang_up()
-        self.run(self._service.stop())
+        self._stop()
         self._start()
 
     def close(self) -> None:
         self._hang_up()
         try:
-            self.run(self._service.stop())
+            self._stop()
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(_PATIENCE_S)
@@ -141,13 +152,49 @@ class RunningService:
         self._clients.clear()
 
     def _start(self) -> None:
-        async def start() -> Service:
-            service = Service(Settings(**self._settings), clock=self._clock)
-            await service.start()
-            return service
+        settings = Settings(**self._settings)
+        self._owner: OwnerService | None = None
+        self._family: Family | None = None
 
-        self._service = self.run(start())
+        async def start() -> list[Service]:
+            if self.store != FRONT_ENDS:
+                services = [Service(settings, clock=self._clock)]
+            else:
+                self._family = family = Family(replace(settings, workers=2))
+                self._owner = OwnerService(settings, family.board.seat(0), self._clock)
+                await self._owner.start(family.listening)
+                services = [
+                    Service(
+                        settings, self._clock, replace(front_end, sockets=[sock.dup() for sock in front_end.sockets])
+                    )
+                    for front_end in map(family.front_end, (1, 2))
+                ]
+            for service in services:
+                await service.start()
+            return services
+
+        try:
+            self._services = self.run(start())
+        except BaseException:
+            self._end_owner()
+            raise
+        self._service = self._services[0]
         self.port = self._service.port
+
+    def _front_end(self, settings: Settings, given: FrontEnd) -> Service:
+        """Each closes its own sockets, as a process does."""
+        return Service(settings, self._clock, replace(given, sockets=[sock.dup() for sock in given.sockets]))
+
+    def _stop(self) -> None:
+        for service in self._services:
+            self.run(service.stop())
+        self._end_owner()
+
+    def _end_owner(self) -> None:
+        if self._owner is not None:
+            self.run(self._owner.stop())
+        if self._family is not None:
+            self._family.close()
 
 
 class Services:

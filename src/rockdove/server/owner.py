@@ -59,12 +59,12 @@ class OwnerService:
             self._recorder.start()
             tracer = works.context.watch = Tracer(self._recorder.add, works.broker)
             self._owner.told[NAME] = tracer.hear_name
-        self._background = Background(works.context, works.tasks, self._settings.lease_keep_s)
+        self.background = Background(works.context, works.tasks, self._settings.lease_keep_s)
         self._metrics = Metrics(works.broker, self._settings.metrics_queues, self._seat, self._figures)
         self._owner.calls[METRICS] = self._show_metrics
         self._owner.on_leave = self._left
         self._owner.start(listening)
-        self._background.start()
+        self.background.start()
         self._task = asyncio.get_running_loop().create_task(self._look_now_and_then())
         log.info("the store is open", extra=fields("store-open", store=self._store.name))
 
@@ -72,7 +72,7 @@ class OwnerService:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        await self._background.close()
+        await self.background.close()
         await self._metrics.close()
         self._owner.close()
         self._store.close()

@@ -8,7 +8,7 @@ import pytest
 
 from rockdove.broker.accounts import NewKey
 from tests.support.dialect import PROTOCOLS, client
-from tests.support.server import STORES
+from tests.support.server import SERVICES
 from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import SqsQueue
 
@@ -53,7 +53,7 @@ class Tenant:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "store" in metafunc.fixturenames:
-        metafunc.parametrize("store", STORES, indirect=True, scope="session")
+        metafunc.parametrize("store", SERVICES, indirect=True, scope="session")
     if "protocol" in metafunc.fixturenames:
         metafunc.parametrize("protocol", PROTOCOLS)
 

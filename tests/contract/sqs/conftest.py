@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.dialect import PROTOCOLS
 from tests.support.raw import Web
-from tests.support.server import STORES
+from tests.support.server import SERVICES
 from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import SqsQueue
 
@@ -30,10 +30,10 @@ def services(tmp_path_factory: pytest.TempPathFactory, environment: None) -> Ite
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "protocol" in metafunc.fixturenames:
         turned = zlib.crc32(metafunc.function.__name__.encode()) % 2
-        pairs = zip(STORES, PROTOCOLS[::-1] if turned else PROTOCOLS, strict=True)
+        pairs = zip(SERVICES, PROTOCOLS[::-1] if turned else PROTOCOLS, strict=False)
         metafunc.parametrize(("store", "protocol"), list(pairs), indirect=True, scope="session")
     elif "store" in metafunc.fixturenames:
-        metafunc.parametrize("store", STORES, indirect=True, scope="session")
+        metafunc.parametrize("store", SERVICES, indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")

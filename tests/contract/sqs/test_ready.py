@@ -64,7 +64,8 @@ def test_not_ready_while_stopping(services: Services, store: str) -> None:
     assert web.request("GET", "/ready").status == 200
 
     async def begin() -> None:
-        service.service.pages.stopping = True
+        for each in service.services:
+            each.pages.stopping = True
 
     service.run(begin())
     reply = web.request("GET", "/ready")

@@ -13,8 +13,6 @@ from typing import Any
 import msgspec
 
 _LENGTH_BYTES = 4
-# What one frame may have: more than any request brings, and than any answer takes.
-MOST_BYTES = 1 << 30
 # So many messages are worth a frame of their own; fewer wait for the end of this round of the loop.
 ENOUGH = 8
 # Bytes read at a time.
@@ -117,19 +115,22 @@ class Framed:
 
     def _take_frames(self) -> None:
         start, end = 0, len(self._in)
-        with memoryview(self._in) as buffer:
-            while end - start >= _LENGTH_BYTES:
-                size = int.from_bytes(buffer[start : start + _LENGTH_BYTES], "little")
-                if size > MOST_BYTES or self._socket is None:
-                    break
-                if end - start - _LENGTH_BYTES < size:
-                    break
-                start += _LENGTH_BYTES
-                self.received(self._decode(buffer[start : start + size]))
-                start += size
-        del self._in[:start]
-        if len(self._in) >= _LENGTH_BYTES and int.from_bytes(self._in[:_LENGTH_BYTES], "little") > MOST_BYTES:
+        try:
+            with memoryview(self._in) as buffer:
+                while end - start >= _LENGTH_BYTES and self._socket is not None:
+                    size = int.from_bytes(buffer[start : start + _LENGTH_BYTES], "little")
+                    if end - start - _LENGTH_BYTES < size:
+                        break
+                    start += _LENGTH_BYTES
+                    self.received(self._decode(buffer[start : start + size]))
+                    start += size
+        except Exception as error:
+            # Both sides are of one program: that is a defect. A new connection begins with a clean slate.
+            context = {"message": "a frame between processes cannot be read", "exception": error}
+            self._loop.call_exception_handler(context)
             self._end()
+            return
+        del self._in[:start]
 
     # The end.
 

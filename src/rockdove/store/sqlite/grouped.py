@@ -63,7 +63,7 @@ class GroupedQueue(Shelf):
             removed, changes = self.remove_in(db, [id], now)
             return bool(removed), changes
 
-        self.change(call, done, told=self.told_removed)
+        self.change(call, done, told=lambda removed: self.told_removed(int(removed)))
 
     def remove_all(self, ids: Sequence[int], done: Done[int]) -> None:
         now = self.clock.now_us()
