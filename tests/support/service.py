@@ -163,12 +163,7 @@ class RunningService:
                 self._family = family = Family(replace(settings, workers=2))
                 self._owner = OwnerService(settings, family.board.seat(0), self._clock)
                 await self._owner.start(family.listening)
-                services = [
-                    Service(
-                        settings, self._clock, replace(front_end, sockets=[sock.dup() for sock in front_end.sockets])
-                    )
-                    for front_end in map(family.front_end, (1, 2))
-                ]
+                services = [self._front_end(settings, family.front_end(row)) for row in (1, 2)]
             for service in services:
                 await service.start()
             return services

@@ -259,7 +259,9 @@ class Service:
         log.info("stopped", extra=fields("stop"))
 
     def _end_polls(self) -> None:
-        """Whose account is gone or disabled waits for no more messages."""
+        """Whose account is gone or disabled waits for no more messages. Without accounts, nobody's is."""
+        if not self.accounts.exist:
+            return
         for connection in self.connections:
             account = self.accounts.by_id(connection.account)
             if connection.waiting is not None and (account is None or not account.enabled):

@@ -1,0 +1,254 @@
+"""A service of several processes, any of which may die: what was answered is kept, and all goes on by itself."""
+
+import json
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.faults.test_kill import VISIBILITY_S, World, crowd, drain, judge_last, total
+from tests.support.crowd import Client, Gone, Work
+from tests.support.family import children, front_ends_of, kill, owner_of, wait_for_number, wait_until_gone
+from tests.support.longpoll import LongPoll
+from tests.support.raw import Reply, Web, Wire
+from tests.support.server import Server, ServerFactory
+
+KILLS = 50
+FRONT_ENDS = 2
+# Moments between two kills, in seconds.
+LIFE_S = (0.05, 0.5)
+# Whatever the service does by itself, it has done by then on any machine.
+PATIENCE_S = 20
+
+
+class PatientClient(Client):
+    """Knows that a service whose store is away says so, and that it comes back."""
+
+    def ask(self, operation: str, **content: object) -> Reply:
+        reply = super().ask(operation, **content)
+        if reply.status == 503 or (reply.status == 200 and reply.body and reply.json.get("Failed")):
+            raise Gone
+        return reply
+
+
+@pytest.fixture
+def several(server: ServerFactory) -> Server:
+    return server("--workers", str(FRONT_ENDS), "--log-level", "error")
+
+
+def wait_until(is_so: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def persist(work: Work, port: int, rng: random.Random, wrong: list[str], stop: threading.Event) -> None:
+    """Do it again and again, on a new connection whenever the last one was lost."""
+    while not stop.is_set():
+        call = PatientClient(port, rng)
+        try:
+            while not stop.is_set():
+                work(call)
+        except Gone:
+            # Its process was killed, or the store is away for a moment.
+            stop.wait(0.05)
+        except Exception as error:
+            wrong.append(repr(error))
+            return
+        finally:
+            call.close()
+
+
+def patient(port: int, rng: random.Random, operation: str, **content: object) -> dict[str, str]:
+    """Until it succeeds."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        call = PatientClient(port, rng)
+        try:
+            answer: dict[str, str] = call(operation, **content)
+            return answer
+        except Gone:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        finally:
+            call.close()
+
+
+def test_fifty_kills_of_a_random_process(several: Server, rng: random.Random) -> None:
+    world, port = World(), several.port
+    visibility = {"VisibilityTimeout": str(VISIBILITY_S)}
+    world.standard = patient(port, rng, "CreateQueue", QueueName="plain", Attributes=visibility)["QueueUrl"]
+    fifo = {**visibility, "FifoQueue": "true"}
+    world.fifo = patient(port, rng, "CreateQueue", QueueName="ordered.fifo", Attributes=fifo)["QueueUrl"]
+    stop = threading.Event()
+    threads = [
+        threading.Thread(target=persist, args=(work, port, random.Random(rng.random()), world.wrong, stop))
+        for work in crowd(world)
+    ]
+    for thread in threads:
+        thread.start()
+    killed = {"owner": 0, "front-end": 0}
+    try:
+        for _ in range(KILLS):
+            time.sleep(rng.uniform(*LIFE_S))
+            victim = rng.choice(wait_for_number(several, FRONT_ENDS + 1, but=0))
+            killed["owner" if victim == owner_of(several) else "front-end"] += 1
+            kill(victim)
+            wait_for_number(several, FRONT_ENDS + 1, but=victim)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert min(killed.values()) > 5
+    assert not world.wrong, json.dumps(world.wrong[:10])
+    assert not world.plain.faults + world.ordered.faults, world.plain.faults + world.ordered.faults
+    wait_until(lambda: _is_ready(port), "ready again")
+    call = Client(port, rng)
+    counted = total(call, world.standard), total(call, world.fifo)
+    plain = drain(call, world.standard, lambda bodies: None)
+    ordered = drain(call, world.fifo, lambda bodies: judge_last(world, bodies))
+    call.close()
+    assert world.plain.judge(plain)[:10] == []
+    assert world.ordered.judge(ordered)[:10] == []
+    assert world.wrong[:10] == []
+    assert counted == (len(plain), len(ordered))
+    assert min(len(world.plain.sent), len(world.plain.deleted), len(world.ordered.deleted)) > KILLS
+    assert several.stop() == 0
+
+
+def _is_ready(port: int) -> bool:
+    web = Web(port)
+    try:
+        return web.request("GET", "/ready").status == 200
+    except OSError:
+        return False
+    finally:
+        web.close()
+
+
+def webs_of_each(service: Server, urls: int = 12) -> list[Web]:
+    """Connections that certainly go to all front-ends: they take turns."""
+    webs = [Web(service.port) for _ in range(urls)]
+    for web in webs:
+        assert web.request("GET", "/health").status == 200
+    return webs
+
+
+def test_the_owner_dies_and_connections_stay(several: Server) -> None:
+    web = Web(several.port)
+    url = web.create("q")
+    assert web.call("SendMessage", {"QueueUrl": url, "MessageBody": "kept"}).status == 200
+    before, front_ends = owner_of(several), front_ends_of(several)
+    # Stopped before it is killed: until then its place is not free, and nobody answers for it.
+    os.kill(before, signal.SIGSTOP)
+    kill(before)
+    statuses = set()
+    deadline = time.monotonic() + PATIENCE_S
+    while 200 not in statuses or owner_of(several) == before:
+        reply = web.call("GetQueueAttributes", {"QueueUrl": url, "AttributeNames": ["ApproximateNumberOfMessages"]})
+        statuses.add(reply.status)
+        assert time.monotonic() < deadline
+    assert statuses <= {200, 503}
+    # On the same connection, and in the same processes, all goes on.
+    messages = web.call("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 5}).json["Messages"]
+    assert [message["Body"] for message in messages] == ["kept"]
+    assert front_ends_of(several) == front_ends
+    web.close()
+
+
+def test_who_waits_is_woken_by_a_message_that_came_after_the_owner_died(several: Server) -> None:
+    web = Web(several.port)
+    url = web.create("q")
+    polls = [LongPoll(several.port, url) for _ in range(6)]
+    before = owner_of(several)
+    kill(before)
+    wait_until(lambda: _is_ready(several.port) and owner_of(several) != before, "another owner")
+    for number in range(6):
+        assert web.call("SendMessage", {"QueueUrl": url, "MessageBody": str(number)}).status == 200
+    assert sorted(body for poll in polls for body in poll.bodies()) == [str(number) for number in range(6)]
+    web.close()
+
+
+def test_a_front_end_dies_and_the_others_go_on(several: Server) -> None:
+    webs = webs_of_each(several)
+    victim = front_ends_of(several)[0]
+    kill(victim)
+    wait_until_gone([victim])
+    alive = 0
+    for web in webs:
+        try:
+            alive += web.request("GET", "/health").status == 200
+        except OSError:
+            web.close()
+    assert 0 < alive < len(webs)
+    wait_for_number(several, FRONT_ENDS + 1, but=victim)
+    for web in webs:
+        web.close()
+    for web in webs_of_each(several):
+        web.close()
+    assert "front-end" in several.process.err.read_text()
+
+
+def test_the_parent_dies_and_nobody_stays_behind(several: Server) -> None:
+    there = children(several.process.pid)
+    assert len(there) == FRONT_ENDS + 1
+    several.kill()
+    wait_until_gone(there)
+    several.start()
+    assert _is_ready(several.port)
+
+
+def test_what_one_front_end_makes_the_others_know(several: Server) -> None:
+    webs = webs_of_each(several)
+    for number, maker in enumerate(webs):
+        url = maker.create(f"made-{number}")
+        for other in webs:
+            assert other.call("SendMessage", {"QueueUrl": url, "MessageBody": "x"}).status == 200
+        assert maker.call("DeleteQueue", {"QueueUrl": url}).status == 200
+    for web in webs:
+        web.close()
+
+
+def test_a_limit_is_the_whole_services(server: ServerFactory) -> None:
+    service = server("--workers", str(FRONT_ENDS), "--max-connections", "12", "--max-connections-per-address", "0")
+    wires = [Wire(service.port) for _ in range(30)]
+    time.sleep(0.5)
+    refused = 0
+    for wire in wires:
+        wire.socket.settimeout(0.2)
+        try:
+            refused += wire.socket.recv(16).startswith(b"HTTP/1.1 503")
+        except TimeoutError:
+            pass
+        finally:
+            wire.close()
+    assert refused == 30 - 12
+
+
+def test_metrics_are_one_sum_that_does_not_fall_with_a_front_end(several: Server) -> None:
+    webs = webs_of_each(several)
+    url = webs[0].create("counted")
+    for web in webs:
+        assert web.call("SendMessage", {"QueueUrl": url, "MessageBody": "x"}).status == 200
+    sums = [_sent(web) for web in webs]
+    assert sums == [float(len(webs))] * len(webs)
+    for web in webs:
+        web.close()
+    victim = front_ends_of(several)[0]
+    kill(victim)
+    wait_for_number(several, FRONT_ENDS + 1, but=victim)
+    wait_until(lambda: _is_ready(several.port), "ready")
+    web = Web(several.port)
+    assert _sent(web) == len(webs)
+    web.close()
+
+
+def _sent(web: Web) -> float:
+    text = web.request("GET", "/metrics").text
+    (line,) = [line for line in text.splitlines() if line.startswith('rockdove_events_total{event="sent"')]
+    return float(line.split()[-1])
