@@ -1,0 +1,172 @@
+"""A store in another process: what becomes of a front-end's claims when it is lost, and of calls when the owner is."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from rockdove.core.clock import ManualClock
+from rockdove.core.errors import StoreError
+from rockdove.core.queue import QueueRecord
+from rockdove.store.base import Claimed, Counts, Draft, Snapshot, Want
+from rockdove.store.memory.store import MemoryStore
+from rockdove.store.remote.error import StoreAway
+from rockdove.store.remote.owner import Owner
+from rockdove.store.remote.store import RemoteStore
+from tests.support.store import call, message
+
+
+class House:
+    """A store in memory, its owner, and front-ends, all in one loop."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock = ManualClock()
+        self.inner = MemoryStore(self.clock, Random(1))
+        self._path = str(folder / "owner")
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(self._path)
+        self._listening.listen()
+        self.start()
+
+    def start(self) -> None:
+        self.owner = Owner(self.inner, self.clock)
+        self.owner.start(self._listening)
+
+    async def front_end(self) -> tuple[RemoteStore, Snapshot]:
+        store = RemoteStore(self._path)
+        return store, await store.open()
+
+    def close(self) -> None:
+        self.owner.close()
+        self._listening.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    made = asyncio.new_event_loop()
+    yield made
+    made.close()
+
+
+async def queue_of(store: RemoteStore, seen: int) -> QueueRecord:
+    physical = await call(store.records.reserve, 1)
+    record = QueueRecord(
+        uid="uid", account="0" * 12, name="q", fifo=False, created_us=0, modified_us=0, physical=physical
+    )
+    await call(store.records.put_queue, record, 10, seen)
+    return record
+
+
+def drafts(house: House, *bodies: str) -> list[Draft]:
+    now_us = house.clock.now_us()
+    return [Draft(message(body, now_us), now_us) for body in bodies]
+
+
+def test_what_a_lost_front_end_had_claimed_is_visible_at_once(folder: Path, loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> tuple[Counts, Claimed]:
+        house = House(folder)
+        one, snapshot = await house.front_end()
+        two, _ = await house.front_end()
+        record = await queue_of(one, snapshot.version)
+        first, second = (store.physical(record, record.physical[0]) for store in (one, two))
+        await call(first.append, drafts(house, "delivered", "claimed", "dead"))
+        await call(first.claim, Want(1, 30_000_000))
+        taken = await call(first.claim, Want(1, 1))
+        house.clock.advance(1)
+        delivered = await call(second.find, taken.entries[0].id)
+        assert delivered is not None
+        # The first is with a client; the second is claimed again; the third has had its deliveries.
+        claimed = await call(first.claim, Want(1, 30_000_000))
+        one.delivered(first, [])
+        await call(first.claim, Want(1, 30_000_000, max_receives=1))
+        assert len(claimed.entries) == 1
+        one.link.close()
+        for _ in range(50):
+            await asyncio.sleep(0)
+        counts = await call(second.count)
+        again = await call(second.claim, Want(10, 30_000_000))
+        two.close()
+        house.close()
+        return counts, again
+
+    counts, again = loop.run_until_complete(scenario())
+    assert counts == Counts(3, 0, 0)
+    assert sorted(entry.message.text for entry in again.entries) == ["claimed", "dead", "delivered"]
+
+
+def test_what_was_delivered_stays_in_flight(folder: Path, loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> Counts:
+        house = House(folder)
+        one, snapshot = await house.front_end()
+        two, _ = await house.front_end()
+        record = await queue_of(one, snapshot.version)
+        first, second = (store.physical(record, record.physical[0]) for store in (one, two))
+        await call(first.append, drafts(house, "a", "b"))
+        claimed = await call(first.claim, Want(1, 30_000_000))
+        one.delivered(first, claimed.entries)
+        await call(first.count)
+        one.link.close()
+        for _ in range(50):
+            await asyncio.sleep(0)
+        counts: Counts = await call(second.count)
+        two.close()
+        house.close()
+        return counts
+
+    assert loop.run_until_complete(scenario()) == Counts(1, 1, 0)
+
+
+def test_without_the_owner_calls_fail_at_once_and_then_go_on(folder: Path, loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> tuple[list[str], list[Snapshot]]:
+        house, resets = House(folder), list[Snapshot]()
+        store, snapshot = await house.front_end()
+        store.records.subscribe(lambda change: None, resets.append)
+        record = await queue_of(store, snapshot.version)
+        physical = store.physical(record, record.physical[0])
+        house.owner.close()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert store.trouble is not None
+        failures = []
+        for verb, arguments in ((physical.count, ()), (physical.append, (drafts(house, "a"),))):
+            try:
+                await call(verb, *arguments)
+            except StoreError as error:
+                failures.append(type(error).__name__)
+        house.start()
+        while store.trouble is not None:
+            await asyncio.sleep(0.01)
+        await call(physical.append, drafts(house, "a"))
+        assert await call(physical.count) == Counts(1, 0, 0)
+        store.close()
+        house.close()
+        return failures, resets
+
+    failures, resets = loop.run_until_complete(scenario())
+    assert failures == [StoreAway.__name__] * 2
+    assert [[queue.name for queue in snapshot.queues] for snapshot in resets] == [["q"]]
+
+
+def test_another_user_is_not_let_in(
+    folder: Path, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> bytes:
+        house = House(folder)
+        monkeypatch.setattr("os.geteuid", lambda: 4_711)
+        client = socket.socket(socket.AF_UNIX)
+        client.setblocking(False)
+        client.connect(str(folder / "owner"))
+        answer = await asyncio.wait_for(loop.sock_recv(client, 100), 5)
+        client.close()
+        house.close()
+        return answer
+
+    assert loop.run_until_complete(scenario()) == b""
