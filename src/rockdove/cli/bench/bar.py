@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.text import Text
 
-from rockdove.bench import Workload
-from rockdove.bench.board import Board
 from rockdove.cli.output import note
+from rockdove.workload import Workload
+from rockdove.workload.board import Board
 
 
 class _Rate(ProgressColumn):

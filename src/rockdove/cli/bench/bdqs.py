@@ -1,10 +1,10 @@
 """``rockdove bench bdqs``."""
 
-from rockdove.bench import Plan, Workload
 from rockdove.cli import option
 from rockdove.cli.bench import run
 from rockdove.cli.bench.option import with_workload
 from rockdove.client.endpoint import DEFAULT_ENDPOINT
+from rockdove.workload import Plan, Workload
 
 
 @with_workload

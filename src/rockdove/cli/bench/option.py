@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rockdove.bench import Faults, Workload
 from rockdove.core.limits import MAX_VISIBILITY_TIMEOUT_S, MAX_WAIT_S
+from rockdove.workload import Faults, Workload
 
 # Base64 makes four bytes of three, and the header needs some: beyond this a body is larger than SQS takes.
 MAX_SIZE_BYTES = 780_000

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from rockdove.bench import Plan, Workload
 from rockdove.cli import option
 from rockdove.cli.bench import run
 from rockdove.cli.bench.option import with_workload
+from rockdove.workload import Plan, Workload
 
 
 @with_workload

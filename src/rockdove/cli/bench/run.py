@@ -8,12 +8,12 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from rockdove.bench import Interrupt, Plan, WorkloadFailed, contest, report
 from rockdove.cli.bench.bar import Bars
 from rockdove.cli.bench.show import show
 from rockdove.cli.failure import Code, Failure
 from rockdove.cli.output import Output
 from rockdove.client.endpoint import parse_endpoint
+from rockdove.workload import Interrupt, Plan, WorkloadFailed, contest, report
 
 Rounds: TypeAlias = Annotated[
     int, typer.Option("--rounds", metavar="N", min=1, help="How often all is done; medians count.")

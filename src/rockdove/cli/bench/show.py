@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from rockdove.bench import Report, Row, Times
 from rockdove.cli.failure import Code, Failure
 from rockdove.cli.figure import amount
 from rockdove.cli.output import Output, note
+from rockdove.workload import Report, Row, Times
 
 _UNKNOWN = "-"
 

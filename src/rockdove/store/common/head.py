@@ -161,7 +161,7 @@ class Head:
             return
         self._late = None
         if self.bound != fetch.start:
-            # Cut below where the fetch began: there would be a hole.
+            # The head was cut meanwhile: between it and what was fetched, entries would be missing.
             return
         self.bound = bound
         for entry in found:

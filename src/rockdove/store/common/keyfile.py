@@ -94,7 +94,7 @@ class KeyFile:
 
 
 class MemoryKey:
-    """For a store that forgets: so does this."""
+    """The key of a store that keeps nothing on disk: it goes when the process ends, as the data does."""
 
     place = "memory"
 

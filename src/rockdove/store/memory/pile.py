@@ -231,7 +231,7 @@ class Pile:
         return appended
 
     def _claim(self, want: Want, now_us: int) -> Claimed:
-        # The line takes a bound for the sign of a lease, which spares no group.
+        # The line takes `room_bytes` for the sign of a lease, which does not hold noisy groups back. This is a receive.
         draw = self._line.draw(replace(want, room_bytes=0) if want.room_bytes else want, now_us)
         size = self._fit(draw, want.room_bytes) if want.room_bytes else 0
         claimed = self._take(draw, want, now_us, now_us + want.timeout_us)

@@ -103,5 +103,5 @@ class MemoryStore:
             if record not in keep:
                 self._physical.pop(record.number).drop()
         if not any(record in keep for record in before.physical):
-            # Purged: what is gone must not keep its like from being sent again.
+            # Purged: forget the deduplication keys, so that the same messages can be sent again.
             self._pasts.pop(queue.uid, None)

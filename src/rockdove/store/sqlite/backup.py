@@ -109,13 +109,13 @@ def _copy_pages(db: apsw.Connection, target: Path, progress: Progress) -> None:
     copy = apsw.Connection(str(target))
     try:
         os.chmod(target, 0o600)
-        # All or nothing is what the folder's name is for: no journal.
+        # No journal is needed: until the copy is whole, its folder has another name.
         copy.pragma("journal_mode", "off")
         copy.pragma("synchronous", "off")
         with copy.backup("main", db, "main") as pages:
             while not pages.done:
                 pages.step(_PAGES_AT_ONCE)
-                # (This drops SQLite's locks on the file, which nobody else knows of.)
+                # This drops SQLite's locks on the file. It does no harm: nobody else knows of the file yet.
                 _sync(target)
                 progress((pages.page_count - pages.remaining) * page_bytes, pages.page_count * page_bytes)
     finally:

@@ -103,7 +103,8 @@ class FairQueue(GroupedQueue):
 
         def call(db: apsw.Connection) -> tuple[Claimed, list[Change]]:
             nonlocal tried
-            # Once more, on a full disk: what the first try has learned of groups was rolled back.
+            # On a full disk this runs a second time. What the first run has learned of groups may be wrong, because its
+            # changes were rolled back: look for the groups on disk again.
             self._turns.lost |= tried
             tried = True
             outcome = self._claim(db, want, noisy, now)
@@ -119,7 +120,7 @@ class FairQueue(GroupedQueue):
         return self._claim(db, want, (), now_us)
 
     def forget(self, ids: Sequence[int]) -> None:
-        """They are no longer leased: gone, or visible again. Others may be physical queues' beside this one."""
+        """Entries are no longer leased: they are gone, or visible again. Ids of other physical queues are ignored."""
         for id in ids:
             if physical_of(id) == self.record.number and (group := self._shares.drop(id)):
                 self._turns.tell((0, id), group)
@@ -204,7 +205,10 @@ class FairQueue(GroupedQueue):
         return found
 
     def _settle(self, db: apsw.Connection, most: int, now_us: int) -> None:
-        """Take groups from the front that have nothing visible: they must not all be left to the first who needs it."""
+        """Take groups that have nothing visible from the front, a few with each claim.
+
+        Otherwise the first claim that needs the order would have to do all of this at once.
+        """
         turns = self._turns
         for _ in range(most):
             turn = turns.first()

@@ -259,7 +259,7 @@ class FifoQueue(GroupedQueue):
         return low
 
     def shown_us(self, t: int, receive_count: int, sent_us: int) -> int:
-        """Waiting for its turn is nobody else's business: a message is visible from its own delay on."""
+        """For others, a message that waits behind its group is visible as soon as its own delay is over."""
         return t if t < WAITING_US else sent_us + (0 if receive_count else self.delay_us)
 
     def retime(self, delay_us: int, done: Done[None]) -> None:
@@ -283,7 +283,7 @@ class FifoQueue(GroupedQueue):
         return self
 
     def prepare(self, drafts: Sequence[Draft]) -> None:
-        """There are always groups."""
+        """There is nothing to prepare: a FIFO queue always has groups."""
 
     def told_removed(self, number: int) -> None:
         self.arrivals.tell(self.record.number, number)

@@ -80,7 +80,7 @@ class Folder:
         self.path = path
         self._lock: int | None = None
         self._ending = False
-        # The writer's thread marks, and may do so at the moment at which another ends it all.
+        # The writer's thread calls `mark`, perhaps at the same time as another thread calls `unmark`.
         self._saying = threading.Lock()
 
     @property

@@ -104,7 +104,8 @@ class SqliteLeases:
         self, name: LeaseName, parts: Sequence[Physical], want: Want, even_empty: bool, done: Done[Leased]
     ) -> None:
         now_us = self._clock.now_us()
-        # In the best order; and what is dead must not be met twice.
+        # A lease takes messages in the best order. With a timeout of 0, dead entries would stay visible, and the claim
+        # would meet them again.
         want = replace(want, order_hint=1, timeout_us=max(want.timeout_us, 1))
         shelves = [part for part in parts if isinstance(part, StandardQueue | FifoQueue)]
         if want.limit > 0:
@@ -125,7 +126,7 @@ class SqliteLeases:
                 if shelf_of is not None:
                     shelf_of.shelf.told_hidden(Claimed([], claimed.dead))
 
-        # Not by the ids in it: what their messages took when they came has room for them.
+        # The ids in the lease are not counted: the room that was counted for their messages includes them.
         kept = kept_bytes(name.queue, name.consumer)
         self._writer.call(lambda db: self._lease(db, name, shelves, want, even_empty, now_us), landed, kept_bytes=kept)
 
@@ -148,7 +149,8 @@ class SqliteLeases:
         if not found and (not even_empty or dead or not want.limit):
             return _Made(Leased(Outcome.NOTHING, [], 0, claims), changes)
         if not found and self._room.full and not db.execute(_KNOWN, (*row[:2], ALL_SHARDS)).get:
-            # Whoever has messages frees room in the end; and who had some must be able to go on.
+            # Only an empty lease of a new consumer is refused. One with messages frees room at its end, and a consumer
+            # that has leased before must be able to go on.
             return _Made(StoreFull(FULL), changes)
         db.execute("INSERT INTO lease VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, now_us, len(found), ids_text(found)))
         new = (name.queue, name.consumer, ALL_SHARDS, now_us)
@@ -301,7 +303,7 @@ def _collect(
 
 
 def _frees(db: apsw.Connection, queue: str, consumer: str, shard: int | None, sequence: int | None) -> bool:
-    """Whether to end these leases makes no row that is not there in place of others."""
+    """Whether ending these leases needs no more room: rows of leases go, or no new row is written."""
     if db.execute(f"SELECT 1 FROM lease WHERE {_MEANT} LIMIT 1", (queue, consumer, shard, sequence)).get:
         return True
     is_known = db.execute(_KNOWN, (queue, consumer, ALL_SHARDS)).get

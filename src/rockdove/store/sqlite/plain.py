@@ -186,7 +186,7 @@ class PlainQueue(Shelf):
                 return
             seen, text = result
             rows = decode_rows(text)
-            # As many as were looked for, or fewer than were seen: there may be more, right behind the last one.
+            # There may be more behind the last row if the limit was reached, or if not all that was seen did fit.
             more = seen == KEPT or len(rows) < seen
             bound = (rows[-1].t, rows[-1].id + 1) if more else None
             free = (row for row in rows if row.id not in self._pinned and row.id not in self._leaving)

@@ -101,7 +101,7 @@ class SqliteRecords:
             for number in there - kept.keys():
                 db.execute("UPDATE physical SET queue = NULL WHERE number = ?", (number,))
             if there and not there & kept.keys():
-                # Purged: what is gone must not keep its like from being sent again.
+                # Purged: forget the deduplication keys, so that the same messages can be sent again.
                 db.execute("DELETE FROM seen WHERE queue = ?", (queue.uid,))
             return list(there - kept.keys())
 

@@ -182,7 +182,11 @@ class Room:
 
 
 def _fits(level: Level, through_log: int, into_database: int, margin: int) -> bool:
-    """While the database does not grow, half the margin does: or what was refused once would be so for ever."""
+    """Whether so many bytes can be written with room to spare.
+
+    Half the margin is enough if the database need not grow. Deletes free pages inside the file, and not on the disk:
+    if all of the margin were needed, what was refused once would be refused for ever.
+    """
     growth = max(into_database - level.unused, 0)
     return level.spare - through_log - growth >= (margin if growth else margin // 2)
 

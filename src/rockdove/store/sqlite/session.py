@@ -68,8 +68,8 @@ class Session:
             db.execute(statement.INTAKE)
             db.execute(statement.SCRATCH)
             if self._doubt:
-                # What failed to be synced may be in the log all the same, and a crash would bring it to life. What is
-                # written now takes its place, and ends what follows it.
+                # The log may hold a change whose sync has failed. After a crash, SQLite would take it for committed.
+                # So overwrite it: SQLite then ignores what follows in the log.
                 seal(db)
         except BaseException:
             db.close(True)
@@ -131,18 +131,18 @@ class Session:
 
 
 def seal(db: apsw.Connection) -> None:
-    """A change that means nothing."""
+    """Write something without a meaning: to overwrite the end of the log, or to see whether the disk takes changes."""
     db.execute("INSERT OR REPLACE INTO meta VALUES ('seal', ?)", (secrets.token_bytes(8),))
 
 
 def is_full(error: BaseException) -> bool:
-    """Also if it is the index of the log that could not grow."""
+    """Whether the disk is full. If the index of the log cannot grow, SQLite has another error for it."""
     extended = getattr(error, "extendedresult", 0)
     return isinstance(error, apsw.FullError | FolderFull) or extended == apsw.SQLITE_IOERR_SHMSIZE
 
 
 def failure(error: BaseException) -> StoreError:
-    """What those are told who waited for what failed."""
+    """The error that is told to those who wait for a batch that failed."""
     if isinstance(error, StoreError):
         return error
     kind = StoreFull if is_full(error) else StoreError

@@ -62,7 +62,7 @@ class Shelves:
         low = ids.entry_id(number, 0)
         newest = "SELECT sent FROM entry WHERE id BETWEEN ? AND ? AND NOT late ORDER BY id DESC LIMIT 1"
         latest = "SELECT sent FROM entry WHERE pq = ? AND late ORDER BY sent DESC LIMIT 1"
-        # With nothing left but late ones, the next is late if it is older than they are.
+        # A message is late if it is older than the newest before it. If only late ones are left, that is one of them.
         self._newest[number] = max(
             db.execute(newest, (low, low | ids.SEQUENCE_MASK)).get or 0, db.execute(latest, (number,)).get or 0
         )

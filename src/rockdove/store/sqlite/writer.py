@@ -262,7 +262,7 @@ class Writer:
                 session.after_commit()
             else:
                 self._maintain(session, *work)
-            # Nothing is held while waiting: whoever else has it lets it go last.
+            # Let go of the batch before waiting for the next, so that the event loop frees it when it has time.
             work = None
         session.close()
 

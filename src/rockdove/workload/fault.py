@@ -2,7 +2,7 @@
 
 import random
 
-from rockdove.bench.workload import Faults, Thread
+from rockdove.workload.workload import Faults, Thread
 
 
 def generator(seed: int, side: str, thread: Thread) -> random.Random:

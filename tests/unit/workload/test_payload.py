@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rockdove.bench.payload import MARK, Stamp, draw, read, write
+from rockdove.workload.payload import MARK, Stamp, draw, read, write
 
 STAMP = Stamp("a1b2c3d4", 3, 1, 42)
 

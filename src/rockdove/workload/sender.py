@@ -4,11 +4,11 @@ import asyncio
 import random
 from collections.abc import Callable
 
-from rockdove.bench.caller import Caller
-from rockdove.bench.journal import Journal, Place
-from rockdove.bench.payload import Stamp, draw, write
-from rockdove.bench.workload import Workload
 from rockdove.client import AsyncClient
+from rockdove.workload.caller import Caller
+from rockdove.workload.journal import Journal, Place
+from rockdove.workload.payload import Stamp, draw, write
+from rockdove.workload.workload import Workload
 
 
 class Sender:

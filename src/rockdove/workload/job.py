@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from rockdove.bench.journal import Place
-from rockdove.bench.workload import Workload
+from rockdove.workload.journal import Place
+from rockdove.workload.workload import Workload
 
 
 class Job(Struct, frozen=True, kw_only=True):

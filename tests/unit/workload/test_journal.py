@@ -2,10 +2,10 @@
 
 from msgspec import Struct, field
 
-from rockdove.bench.answer import Answer
-from rockdove.bench.journal import Journal, Place
-from rockdove.bench.payload import Stamp, write
 from rockdove.trace import Event
+from rockdove.workload.answer import Answer
+from rockdove.workload.journal import Journal, Place
+from rockdove.workload.payload import Stamp, write
 
 PLACE = Place(2, "bench-run-2", "http://h/000000000000/bench-run-2")
 STAMP = Stamp("run", 2, 1, 7)

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rockdove.bench.workload import Thread, Workload, share
+from rockdove.workload.workload import Thread, Workload, share
 
 
 @given(st.integers(1, 20), st.integers(1, 5), st.integers(1, 7))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rockdove.bench.fault import Dice, generator
-from rockdove.bench.workload import Faults, Thread
+from rockdove.workload.fault import Dice, generator
+from rockdove.workload.workload import Faults, Thread
 
 DRAWS = 20_000
 

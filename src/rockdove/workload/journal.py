@@ -5,9 +5,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from rockdove.bench.answer import Answer
-from rockdove.bench.payload import Stamp, read
 from rockdove.trace import Event
+from rockdove.workload.answer import Answer
+from rockdove.workload.payload import Stamp, read
 
 # Where events for a trace go.
 Sink = Callable[[Event], None]

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from rockdove.bench.interrupt import Interrupt
+from rockdove.workload.interrupt import Interrupt
 
 
 def test_the_second_signal_is_a_keyboard_interrupt() -> None:

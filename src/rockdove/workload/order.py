@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from rockdove.bench.journal import Got, Sent
+from rockdove.workload.journal import Got, Sent
 
 
 def longest_increasing(ranks: Sequence[int]) -> int:

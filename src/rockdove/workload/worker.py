@@ -8,19 +8,19 @@ from multiprocessing.connection import Connection
 import msgspec
 import uvloop
 
-from rockdove.bench.board import Board
-from rockdove.bench.caller import Caller
-from rockdove.bench.crowd import first
-from rockdove.bench.error import Trouble, trouble_of
-from rockdove.bench.fault import Dice, generator
-from rockdove.bench.job import Job
-from rockdove.bench.journal import Journal
-from rockdove.bench.receiver import Receiver
-from rockdove.bench.sender import Sender
-from rockdove.bench.tracing import Tracing
-from rockdove.bench.workload import Thread, share
 from rockdove.client import AsyncClient
 from rockdove.core.clock import Clock, SystemClock
+from rockdove.workload.board import Board
+from rockdove.workload.caller import Caller
+from rockdove.workload.crowd import first
+from rockdove.workload.error import Trouble, trouble_of
+from rockdove.workload.fault import Dice, generator
+from rockdove.workload.job import Job
+from rockdove.workload.journal import Journal
+from rockdove.workload.receiver import Receiver
+from rockdove.workload.sender import Sender
+from rockdove.workload.tracing import Tracing
+from rockdove.workload.workload import Thread, share
 
 # How soon a flag on the board is noticed.
 _LOOK_S = 0.01

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from rockdove.bench.crowd import each
-from rockdove.bench.journal import Place
-from rockdove.bench.workload import Workload
 from rockdove.client import AsyncClient, UnexpectedAnswer, Unreachable
 from rockdove.core.errors import Fault, QueueDoesNotExist
+from rockdove.workload.crowd import each
+from rockdove.workload.journal import Place
+from rockdove.workload.workload import Workload
 
 ORDER_HINT = "RockdoveOrderHint"
 # Requests under way at the same time.

@@ -4,8 +4,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rockdove.bench.journal import Sink
 from rockdove.trace import CLIENT, Recorder
+from rockdove.workload.journal import Sink
 
 
 class Tracing:

@@ -5,12 +5,12 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from rockdove.bench.answer import Answer
-from rockdove.bench.fault import Dice
-from rockdove.bench.journal import Journal, Place
 from rockdove.client import UnexpectedAnswer, Unreachable
 from rockdove.core.clock import Clock
 from rockdove.core.errors import Fault, OverLimit, RequestThrottled, Throttling
+from rockdove.workload.answer import Answer
+from rockdove.workload.fault import Dice
+from rockdove.workload.journal import Journal, Place
 
 T = TypeVar("T")
 

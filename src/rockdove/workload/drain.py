@@ -3,12 +3,12 @@
 import time
 from collections.abc import Iterable
 
-from rockdove.bench.caller import Caller
-from rockdove.bench.crowd import each
-from rockdove.bench.journal import Journal, Notes, Place
-from rockdove.bench.receiver import WANTED
-from rockdove.bench.workload import Workload
 from rockdove.client import AsyncClient
+from rockdove.workload.caller import Caller
+from rockdove.workload.crowd import each
+from rockdove.workload.journal import Journal, Notes, Place
+from rockdove.workload.receiver import WANTED
+from rockdove.workload.workload import Workload
 
 # Longer than the visibility timeout by so much: clocks differ, and some services look at theirs once a second.
 _MARGIN_S = 5.0

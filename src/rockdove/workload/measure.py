@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from rockdove.bench.journal import Deleted, Got, Notes, Sent
-from rockdove.bench.order import arrival, displacement, out_of_order, ranks
+from rockdove.workload.journal import Deleted, Got, Notes, Sent
+from rockdove.workload.order import arrival, displacement, out_of_order, ranks
 
 _SECOND_US = 1_000_000
 

@@ -9,22 +9,22 @@ from typing import Protocol
 import uvloop
 from msgspec import Struct
 
-from rockdove.bench.board import Board
-from rockdove.bench.caller import Caller
-from rockdove.bench.drain import Drain, missing_of
-from rockdove.bench.error import WorkloadFailed, trouble_of
-from rockdove.bench.fault import Dice, generator
-from rockdove.bench.fleet import Fleet
-from rockdove.bench.ground import Ground
-from rockdove.bench.interrupt import Interrupt
-from rockdove.bench.job import Job
-from rockdove.bench.journal import Journal, Notes, Sink
-from rockdove.bench.measure import Round, Row, combined, row
-from rockdove.bench.tracing import Tracing
-from rockdove.bench.workload import Faults, Thread, Workload
 from rockdove.client import AsyncClient, UnexpectedAnswer, Unreachable
 from rockdove.core.clock import SystemClock
 from rockdove.core.errors import Fault
+from rockdove.workload.board import Board
+from rockdove.workload.caller import Caller
+from rockdove.workload.drain import Drain, missing_of
+from rockdove.workload.error import WorkloadFailed, trouble_of
+from rockdove.workload.fault import Dice, generator
+from rockdove.workload.fleet import Fleet
+from rockdove.workload.ground import Ground
+from rockdove.workload.interrupt import Interrupt
+from rockdove.workload.job import Job
+from rockdove.workload.journal import Journal, Notes, Sink
+from rockdove.workload.measure import Round, Row, combined, row
+from rockdove.workload.tracing import Tracing
+from rockdove.workload.workload import Faults, Thread, Workload
 
 
 class Watcher(Protocol):

@@ -4,12 +4,12 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from rockdove.bench.caller import Caller
-from rockdove.bench.fault import Dice
-from rockdove.bench.journal import Journal, Place, receiver_name
-from rockdove.bench.workload import Workload
 from rockdove.client import AsyncClient
 from rockdove.core.errors import InvalidParameterValue, ReceiptHandleIsInvalid
+from rockdove.workload.caller import Caller
+from rockdove.workload.fault import Dice
+from rockdove.workload.journal import Journal, Place, receiver_name
+from rockdove.workload.workload import Workload
 
 # What a receiver needs to know of a message besides its body.
 WANTED = ("SentTimestamp", "ApproximateReceiveCount")

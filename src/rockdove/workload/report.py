@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from rockdove.bench.machine import Machine, this_machine
-from rockdove.bench.measure import Row
-from rockdove.bench.workload import Workload
+from rockdove.workload.machine import Machine, this_machine
+from rockdove.workload.measure import Row
+from rockdove.workload.workload import Workload
 
 # What is compared between endpoints, with what it is called there.
 COMPARED = {"send_rate": "send", "receive_delete_rate": "receive+delete"}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rockdove.bench.journal import Deleted, Got, Notes, Sent
-from rockdove.bench.measure import Round, Times, combined, row, times
+from rockdove.workload.journal import Deleted, Got, Notes, Sent
+from rockdove.workload.measure import Round, Times, combined, row, times
 
 SECOND_US = 1_000_000
 

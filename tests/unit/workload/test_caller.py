@@ -5,15 +5,15 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from rockdove.bench.answer import Answer
-from rockdove.bench.caller import Caller, is_passing
-from rockdove.bench.fault import Dice, generator
-from rockdove.bench.journal import Journal, Place
-from rockdove.bench.workload import Faults, Thread
 from rockdove.client import UnexpectedAnswer, Unreachable
 from rockdove.core.clock import SystemClock
 from rockdove.core.errors import AccessDenied, InternalFailure, RequestThrottled, ServiceUnavailable
 from rockdove.trace import Event
+from rockdove.workload.answer import Answer
+from rockdove.workload.caller import Caller, is_passing
+from rockdove.workload.fault import Dice, generator
+from rockdove.workload.journal import Journal, Place
+from rockdove.workload.workload import Faults, Thread
 
 PLACE = Place(0, "q", "http://h/000000000000/q")
 NONE = Faults()

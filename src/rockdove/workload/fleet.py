@@ -13,12 +13,12 @@ from multiprocessing.process import BaseProcess
 import msgspec
 from msgspec import Struct
 
-from rockdove.bench.board import Board
-from rockdove.bench.error import Trouble, WorkloadFailed
-from rockdove.bench.interrupt import Interrupt
-from rockdove.bench.job import Job
-from rockdove.bench.journal import Notes
-from rockdove.bench.worker import main
+from rockdove.workload.board import Board
+from rockdove.workload.error import Trouble, WorkloadFailed
+from rockdove.workload.interrupt import Interrupt
+from rockdove.workload.job import Job
+from rockdove.workload.journal import Notes
+from rockdove.workload.worker import main
 
 _LOOK_S = 0.1
 # For processes to hand over what they have after they were told to stop.

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rockdove.bench.journal import Got, Sent
-from rockdove.bench.order import arrival, displacement, longest_increasing, out_of_order, ranks
+from rockdove.workload.journal import Got, Sent
+from rockdove.workload.order import arrival, displacement, longest_increasing, out_of_order, ranks
 
 
 @pytest.mark.parametrize(
