@@ -115,7 +115,7 @@ class Bench:
         self.snapshot: Snapshot
         self._open(self._data)
 
-    # What the store is able to do; a store without it has no such tests.
+    # What the store is able to do. All that are tested have everything.
 
     @property
     def browsing(self) -> Browsing:

@@ -102,6 +102,8 @@ class Admin:
     async def set_attributes(self, queue: Queue, changes: Mapping[str, str]) -> None:
         attribute.check(changes, queue.fifo, creating=False)
         delay_us = queue.settings.delay_us
+        if queue.fifo and "DelaySeconds" in changes:
+            need(self._store.upkeep, "upkeep", self._store.name)
 
         def changed(record: QueueRecord) -> QueueRecord:
             merged = attribute.merge(record.attributes, changes)

@@ -29,8 +29,8 @@ class Kind(Struct, frozen=True):
     scheme: str
     open: Callable[["Location", Clock, Random, asyncio.AbstractEventLoop], Store]
     key: Callable[["Location"], KeySource]
-    # Whether its data is in a folder of this machine, which one process holds.
-    has_folder: bool = False
+    # Its data is in a folder of this machine, which one process holds, and this file is in it.
+    file: str | None = None
     # Copies the data of a running service: from, to, progress; the bytes.
     backup: Callable[[Path, Path, Progress], int] | None = None
     # Looks data over that no service holds.
@@ -50,7 +50,7 @@ class Location(Struct, frozen=True):
     @property
     def is_new(self) -> bool:
         """Whether there is certainly nothing yet, not even an account."""
-        return self.folder is None or not (self.folder / DATABASE).exists()
+        return self.folder is None or self.kind.file is None or not (self.folder / self.kind.file).exists()
 
     def open(self, clock: Clock, loop: asyncio.AbstractEventLoop) -> Store:
         return self.kind.open(self, clock, Random(), loop)
@@ -71,7 +71,7 @@ KINDS = {
             "sqlite",
             lambda location, clock, rng, loop: SqliteStore(_folder(location), clock, rng, loop),
             lambda location: KeyFile(_folder(location)),
-            has_folder=True,
+            file=DATABASE,
             backup=copy,
             check=look_over,
         ),
@@ -87,10 +87,10 @@ def locate(text: str, data: Path) -> Location:
     """
     scheme, _, rest = text.partition(":")
     kind = KINDS.get(scheme)
-    if kind is None or (rest and not kind.has_folder):
+    if kind is None or (rest and kind.file is None):
         # Not all of it: a URL may hold a password.
         raise UnknownStore(f"there is no store {scheme[:32]!r}; choose one of {', '.join(forms())}")
-    return Location(kind, (Path(rest) if rest else data) if kind.has_folder else None)
+    return Location(kind, (Path(rest) if rest else data) if kind.file else None)
 
 
 def forms() -> list[str]:
@@ -99,4 +99,4 @@ def forms() -> list[str]:
 
 
 def _forms(kind: Kind) -> list[str]:
-    return [kind.scheme, f"{kind.scheme}:DIR"] if kind.has_folder else [kind.scheme]
+    return [kind.scheme, f"{kind.scheme}:DIR"] if kind.file else [kind.scheme]

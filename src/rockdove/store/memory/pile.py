@@ -36,12 +36,12 @@ Attempt: TypeAlias = tuple[int, list[tuple[int, tuple[int, int]]]]
 class Past:
     """What a logical queue remembers of its last five minutes, whatever becomes of its physical queues."""
 
-    def __init__(self) -> None:
+    def __init__(self, once: Recent[Appended] | None = None) -> None:
+        """``once``: what was appended once, by its key."""
         self.sent: Recent[Appended] = Recent(DEDUPLICATION_S * SECOND_US)
         self.attempts: Recent[Attempt] = Recent(RECEIVE_ATTEMPT_S * SECOND_US)
         self.shares = Shares()
-        # What was appended once, by its key.
-        self.once: Recent[Appended] = Recent(ONCE_S * SECOND_US)
+        self.once: Recent[Appended] = once or Recent(ONCE_S * SECOND_US)
         self._piles: list[Pile] = []
 
     def join(self, pile: "Pile") -> None:

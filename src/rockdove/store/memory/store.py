@@ -104,4 +104,7 @@ class MemoryStore:
                 self._physical.pop(record.number).drop()
         if not any(record in keep for record in before.physical):
             # Purged: forget the deduplication keys, so that the same messages can be sent again.
-            self._pasts.pop(queue.uid, None)
+            purged = self._pasts.pop(queue.uid, None)
+            if purged is not None:
+                # What was moved here once must not come again.
+                self._pasts[queue.uid] = Past(purged.once)

@@ -482,6 +482,8 @@ class Begin(Struct, array_like=True, tag=33, gc=False):
 
     snapshot: Snapshot
     state: State
+    # The names of those that the owner's store has.
+    capabilities: list[str]
 
 
 class Told(Struct, array_like=True, tag=34, gc=False):

@@ -20,6 +20,7 @@ from rockdove.store.remote.frontend import FrontEnd
 
 # Seconds between two looks at the store's state.
 STATE_S = 0.1
+CAPABILITIES = ("browsing", "upkeep", "transfers", "leases", "publications")
 # Process, user and group of who is at the other end.
 _CREDENTIALS = struct.Struct("3i")
 # Seconds that front-ends have to answer a question.
@@ -85,7 +86,8 @@ class Owner:
             return
         front_end = FrontEnd(self, sock)
         self._front_ends.add(front_end)
-        front_end.send(wire.Begin(self._ledger.snapshot(), self._look_at_state()))
+        there = [name for name in CAPABILITIES if getattr(self.store, name) is not None]
+        front_end.send(wire.Begin(self._ledger.snapshot(), self._look_at_state(), there))
 
     def close(self) -> None:
         if self._timer is not None:

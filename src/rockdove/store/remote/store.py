@@ -34,11 +34,12 @@ class RemoteStore:
         """``path`` is the owner's Unix socket."""
         self.link = Link(path, self._begin, self._notice)
         self.records = RemoteRecords(self.link)
-        self.browsing: base.Browsing | None = RemoteBrowsing(self.link)
-        self.upkeep: base.Upkeep | None = RemoteUpkeep(self.link)
-        self.transfers: base.Transfers | None = RemoteTransfers(self.link)
-        self.leases: base.Leases | None = RemoteLeases(self.link)
-        self.publications: base.Publications | None = RemotePublications(self.link)
+        # Known when the owner was reached.
+        self.browsing: base.Browsing | None = None
+        self.upkeep: base.Upkeep | None = None
+        self.transfers: base.Transfers | None = None
+        self.leases: base.Leases | None = None
+        self.publications: base.Publications | None = None
         self._state = wire.State(None, None, Effort())
         self._loop = asyncio.get_running_loop()
         self._first: asyncio.Future[Snapshot] = self._loop.create_future()
@@ -130,6 +131,7 @@ class RemoteStore:
     def _begin(self, begin: wire.Begin) -> None:
         self._state = begin.state
         if not self._first.done():
+            self._take_capabilities(begin.capabilities)
             self._first.set_result(begin.snapshot)
             return
         for each in self._physical.values():
@@ -140,6 +142,14 @@ class RemoteStore:
             self.link.say(wire.Listen(number))
             # Something may have come meanwhile.
             self._arrived(number, 1, None)
+
+    def _take_capabilities(self, there: Sequence[str]) -> None:
+        link = self.link
+        self.browsing = RemoteBrowsing(link) if "browsing" in there else None
+        self.upkeep = RemoteUpkeep(link) if "upkeep" in there else None
+        self.transfers = RemoteTransfers(link) if "transfers" in there else None
+        self.leases = RemoteLeases(link) if "leases" in there else None
+        self.publications = RemotePublications(link) if "publications" in there else None
 
     def _notice(self, notice: wire.Notice) -> None:
         match notice:
