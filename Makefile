@@ -109,6 +109,7 @@ licences: environment ## write docs/reference/licences.md anew
 bench: setup ## our speed beside a server that stores nothing, driven by wrk; the analysis of a trace; queues in Spark; the models of a queue
 	@scripts/need.sh wrk=wrk
 	@$(BIN)/python -m bench.run $(ARGS)
+	@$(BIN)/python -m bench.workers $(ARGS)
 	@$(BIN)/python -m bench.analysis
 	@$(BIN)/python -m bench.analysis --skew 0.5
 	@$(BIN)/python -m bench.queues

@@ -175,7 +175,7 @@ def measure(at: Target, seconds: float, threads: int) -> Figure:
     seconds = max(seconds, at.server.pace.least_s)
     for _ in range(8):
         if at.load.takes:
-            _top_up(at, int(at.rate * seconds * 2) + 2 * CONNECTIONS * at.load.batch)
+            top_up(at, int(at.rate * seconds * 2) + 2 * CONNECTIONS * at.load.batch)
         share = process.settle(at.server.pid)
         if share > process.QUIET:
             print(f"{at.label}: the server is not at rest, {share:.0%} of a core", file=sys.stderr)
@@ -197,7 +197,7 @@ def _depth(at: Target) -> int:
     return count(at.server.endpoint, at.queue_url, at.server.credentials) if at.stores else 0
 
 
-def _top_up(at: Target, messages: int) -> None:
+def top_up(at: Target, messages: int) -> None:
     lacking = messages - _depth(at)
     if lacking > 0:
         swarm.run(swarm.fill(at.server.endpoint, at.queue_url, lacking))

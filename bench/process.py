@@ -7,6 +7,7 @@ import os
 import resource
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +49,11 @@ def family(pid: int) -> list[int]:
 def _cpu_of(pid: int) -> float:
     own_and_reaped = _stat(pid)[11:15]
     return sum(int(ticks) for ticks in own_and_reaped) / TICKS_PER_S
+
+
+def own_cpu_of(pids: Iterable[int]) -> float:
+    """Seconds of CPU that these processes have used so far, without their children."""
+    return sum(int(ticks) for pid in pids for ticks in _stat(pid)[11:13]) / TICKS_PER_S
 
 
 def cpu_s(pid: int) -> float:

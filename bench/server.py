@@ -121,12 +121,16 @@ PROGRAM = str(Path(sys.executable).parent / "rockdove")
 
 
 def rockdove(
-    folder: Path, name: str = "rockdove", credentials: Credentials | None = None, flags: Sequence[str] = ()
+    folder: Path,
+    name: str = "rockdove",
+    credentials: Credentials | None = None,
+    flags: Sequence[str] = (),
+    label: str = "rockdove",
 ) -> contextlib.AbstractContextManager[Server]:
-    """Ours as a user starts it: SQLite, fsync on."""
+    """Ours as a user starts it: SQLite, fsync on. ``label`` is what tables call it."""
     data = folder / name
     argv = [PROGRAM, "serve", "--port", "0", "--data", str(data), *flags]
-    return process("rockdove", argv, data, credentials=credentials)
+    return process(label, argv, data, credentials=credentials)
 
 
 def traced(folder: Path) -> contextlib.AbstractContextManager[Server]:

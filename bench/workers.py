@@ -1,0 +1,133 @@
+"""What front-end processes bring, and what they cost: `--workers` beside each other; run as `python -m bench.workers`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench import process, report
+from bench.contest import LEGEND, Entry, Row, contest, options, plan, ratio, table
+from bench.load import LOADS, SEND, Load, measure, target, top_up, wrk
+from bench.machine import Machine, command, machine, scratch
+from bench.report import Report, Table
+from bench.server import Server, rockdove
+from rockdove.server.setting import default_workers
+
+ALONE = "workers 0"
+# By how much the default is to be faster than a single process.
+AIMS = {load.name: 1.25 if load is SEND else 1.4 for load in LOADS}
+CORES = (4, 8, 16)
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """Microseconds of CPU for a request, by process; of several front-ends the sum."""
+
+    load: str
+    owner_us: float
+    front_end_us: float
+
+    def carries(self, cores: int) -> tuple[float, str]:
+        """Requests a second with so many cores, one of them the owner's, and which process is the limit then."""
+        owner, front_ends = 1e6 / self.owner_us, (cores - 1) * 1e6 / self.front_end_us
+        return (owner, "owner") if owner < front_ends else (front_ends, "front-ends")
+
+
+def servers(folder: Path, numbers: list[int], stack: contextlib.ExitStack) -> dict[int, Server]:
+    return {
+        number: stack.enter_context(
+            rockdove(folder, f"workers-{number}", flags=["--workers", str(number)], label=f"workers {number}")
+        )
+        for number in numbers
+    }
+
+
+def costs(server: Server, seconds: float, threads: int) -> list[Cost]:
+    """Of each load, one run on a server with a front-end."""
+    owner = int((server.folder / "lock").read_text().split()[0])
+    found = []
+    for load in LOADS:
+        at = target(server, load, round_=1_000)
+        # Finds the rate, and fills the queue for the run after it.
+        measure(at, seconds, threads)
+        if load.takes:
+            top_up(at, int(at.rate * seconds * 2))
+        front_ends = [pid for pid in process.family(server.pid) if pid not in (owner, server.pid)]
+        before = process.own_cpu_of([owner]), process.own_cpu_of(front_ends)
+        requests = wrk(at, seconds, threads).requests
+        after = process.own_cpu_of([owner]), process.own_cpu_of(front_ends)
+        used = [1e6 * (b - a) / requests for a, b in zip(before, after, strict=True)]
+        found.append(Cost(load.name, *used))
+    return found
+
+
+def judge(rows: list[Row], default: str) -> tuple[dict[str, float], dict[str, bool]]:
+    ratios = {f"{load.title}: {default} beside {ALONE}": ratio(rows, (default, load), (ALONE, load)) for load in LOADS}
+    holds = {
+        f"{load.title}: {default} >= {AIMS[load.name]} of {ALONE}": found >= AIMS[load.name]
+        for load, found in zip(LOADS, ratios.values(), strict=True)
+    }
+    return ratios, holds
+
+
+def speed_table(rows: list[Row]) -> Table:
+    shares = {
+        row: f"{ratio(rows, (row.server, load), (ALONE, load)):.2f} of {ALONE}"
+        for load in LOADS
+        for row in rows
+        if row.load == load.name and row.server != ALONE
+    }
+    return table(rows, LOADS, {"share": shares}, LEGEND)
+
+
+def cost_table(found: list[Cost], rows: list[Row]) -> Table:
+    titles: dict[str, Load] = {load.name: load for load in LOADS}
+    lines = []
+    for cost in found:
+        alone = next(row for row in rows if (row.server, row.load) == (ALONE, cost.load))
+        carried = [cost.carries(cores) for cores in CORES]
+        lines.append(
+            [
+                titles[cost.load].title,
+                f"{1e6 / alone.per_cpu_s:.0f}",
+                f"{cost.front_end_us:.0f}",
+                f"{cost.owner_us:.0f}",
+                *(f"{report.rate(rate)} ({limit})" for rate, limit in carried),
+            ]
+        )
+    head = ["CPU for a request, us", ALONE, "front-end", "owner", *(f"{cores} cores" for cores in CORES)]
+    note = (
+        "From one front-end and its owner. What more cores would carry is worked out, not measured: one core for the "
+        "owner, whose threads share one interpreter lock, and a front-end for each other core."
+    )
+    return Table(head, lines, note)
+
+
+def main() -> None:
+    parser = options("What front-end processes bring, and what they cost.")
+    parser.add_argument("--workers", type=int, nargs="*", help="numbers of front-ends to compare with 0 (1 2)")
+    args: argparse.Namespace = parser.parse_args()
+    default = default_workers()
+    numbers = sorted({0, default, *(args.workers or (1, 2))})
+    base = scratch(args.data)
+    about: Machine = machine(base)
+    with tempfile.TemporaryDirectory(dir=base) as folder, contextlib.ExitStack() as stack:
+        running = servers(Path(folder), numbers, stack)
+        entries = [Entry(running[number], load, args.rounds) for load in LOADS for number in numbers]
+        rows = contest(entries, plan(args))
+        found = costs(running[1 if 1 in running else default], args.seconds, args.threads)
+    ratios, holds = judge(rows, f"workers {default}")
+    everything: list[Any] = [*rows, *found]
+    result = Report("workers", about, command(), everything, ratios, holds)
+    title = f"Front-ends: --workers on {os.cpu_count()} cores, of which the load takes its part"
+    tables = [speed_table(rows), cost_table(found, rows), report.claims(holds)]
+    report.hand_over(result, title, tables, args)
+
+
+if __name__ == "__main__":
+    report.entry(main)
