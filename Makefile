@@ -49,9 +49,10 @@ test-quick: environment ## tests that need Python alone; a few minutes
 	$(PYTEST) tests --ignore tests/integration --ignore tests/faults $(SLOW:%=--ignore %) $(ARGS)
 
 .PHONY: test-faults
-test-faults: setup ## tests that kill, cut and fill the disk
+test-faults: setup ## tests that kill, cut and fill the disk; the contract of the service over several front-ends
 	@scripts/need.sh sqlite3=sqlite3
 	$(PYTEST) tests/faults $(SLOW) $(ARGS)
+	TEST_SERVICE=front-ends $(PYTEST) tests/contract/sqs tests/contract/gate $(ARGS)
 
 .PHONY: test-clients
 test-clients: setup needs-clients ## boto3, AWS CLI, Celery, the JavaScript SDK and nginx against a real server

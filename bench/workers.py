@@ -1,4 +1,4 @@
-"""What front-end processes bring, and what they cost: `--workers` beside each other; run as `python -m bench.workers`."""
+"""What front-end processes bring, and what they cost; run as `python -m bench.workers`."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ class Receive(Waiting):
     def _finish(self) -> None:
         if self._found:
             self._deliver()
-        elif self._wait_s > 0 and not self._over and self._queue.alive:
+        elif self._policy.holds and self._wait_s > 0 and not self._over and self._queue.alive:
             fault = self._wait(self._expected_us())
             if fault is not None:
                 self._answer(fault)

@@ -1,6 +1,7 @@
 """What front-ends tell each other through the owner, so that it counts for the whole service."""
 
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
@@ -32,7 +33,7 @@ class Sharing:
         remote.on_return = self._begin_anew
         remote.link.questions[FIGURES] = self._figures
         failures.tell = lambda place: remote.tell(FAILURE, place.encode())
-        remote.told[FAILURE] = lambda payload: _ignore(failures.hear(payload.decode()))
+        remote.told[FAILURE] = partial(_hear_failure, failures)
         if tracer is not None:
             tracer.tell_name = lambda id, name: remote.tell(NAME, _encode_name((id, name)))
             remote.told[NAME] = tracer.hear_name
@@ -46,5 +47,5 @@ class Sharing:
         return encode(figures)
 
 
-def _ignore(result: bool) -> None:
-    """For who is told, and need not answer."""
+def _hear_failure(failures: Failures, payload: bytes) -> None:
+    failures.hear(payload.decode())
