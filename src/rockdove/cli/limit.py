@@ -1,14 +1,9 @@
-"""A flag for each limit of the service, made from the limits themselves."""
+"""Limits that fit the machine, and each other."""
 
-import functools
-import inspect
 import logging
 import resource
-from collections.abc import Callable
-from typing import Annotated, Any
 
 import msgspec
-import typer
 
 from rockdove.server.limit import Limits
 
@@ -19,26 +14,6 @@ _OTHER_FILES = 200
 ADDRESS_SHARE = 0.7
 
 log = logging.getLogger("rockdove")
-
-_FIELDS = msgspec.structs.fields(Limits)
-NAMES = tuple(field.name for field in _FIELDS)
-
-
-def _option(field: msgspec.structs.FieldInfo) -> inspect.Parameter:
-    kind = msgspec.inspect.type_info(field.type)
-    assert isinstance(kind, msgspec.inspect.Metadata)
-    assert isinstance(kind.type, msgspec.inspect.IntType | msgspec.inspect.FloatType)
-    option = typer.Option(
-        metavar="N",
-        envvar=f"ROCKDOVE_{field.name.upper()}",
-        help=(kind.extra_json_schema or {})["description"],
-        min=kind.type.ge,
-        rich_help_panel="Limits",
-    )
-    number = int if isinstance(kind.type, msgspec.inspect.IntType) else float
-    return inspect.Parameter(
-        field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=Annotated[number, option]
-    )
 
 
 def fitting(limits: Limits) -> Limits:
@@ -63,19 +38,3 @@ def shared(limits: Limits) -> Limits:
         *(most, limits.max_connections_per_address, 100 * ADDRESS_SHARE, limits.max_connections),
     )
     return msgspec.structs.replace(limits, max_connections_per_address=most)
-
-
-def with_limits(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all these flags instead of its parameter ``limits``."""
-
-    @functools.wraps(command)
-    def wrapped(**values: Any) -> None:
-        limits = Limits(**{name: values.pop(name) for name in NAMES})
-        command(**values, limits=limits)
-
-    signature = inspect.signature(command)
-    own = [one for one in signature.parameters.values() if one.name != "limits"]
-    parameters = [*own, *map(_option, _FIELDS)]
-    wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {one.name: one.annotation for one in parameters}
-    return wrapped

@@ -13,9 +13,7 @@ MIN_LENGTH = 16
 _FOR_OTHERS = 0o007
 
 
-def read(path: Path | None) -> str | None:
-    if path is None:
-        return None
+def read(path: Path) -> str:
     try:
         # A pipe would keep the service waiting for somebody to write into it.
         with open(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:

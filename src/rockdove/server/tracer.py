@@ -1,12 +1,10 @@
 """Tells the recorder of a trace what happens: an event for each message of each operation, never a body.
 
-What is done for each message here is little, because it is done on the hot path: no `Event` is made but a tuple of its
-values, in the same order.
+What is done for each message here is little, because it is done on the hot path.
 """
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any
 
 import msgspec
 
@@ -22,6 +20,7 @@ from rockdove.core.message import Entry
 from rockdove.core.receipt import contents
 from rockdove.server.call import Call
 from rockdove.store.base import Appended, Draft, Physical
+from rockdove.trace.writer import Row
 from rockdove.wire.operation import Operation
 from rockdove.wire.shape import Request
 
@@ -46,10 +45,53 @@ _decode_name = msgspec.msgpack.Decoder(tuple[int, str]).decode
 MOST_RENAMED = 100_000
 
 
+def row(
+    now_us: int,
+    key: tuple[str, str],
+    physical: int | None,
+    op: str,
+    message_id: str | None = None,
+    group_id: str | None = None,
+    *,
+    attempt: int | None = None,
+    sent_us: int | None = None,
+    dequeued_us: int | None = None,
+    latency_us: int | None = None,
+    size: int | None = None,
+    status: int = 200,
+) -> Row:
+    """The values of an `Event` in their order. A plain tuple of them costs least."""
+    account, queue = key
+    # Only clients know these.
+    sender = seq = receiver = checksum_ok = None
+    # A message that is sent is in its queue at once.
+    enqueued_us = sent_us
+    return (
+        now_us,
+        account,
+        queue,
+        physical,
+        op,
+        message_id,
+        group_id,
+        sender,
+        seq,
+        receiver,
+        attempt,
+        sent_us,
+        enqueued_us,
+        dequeued_us,
+        latency_us,
+        size,
+        checksum_ok,
+        status,
+    )
+
+
 class Tracer:
     """One method for each thing that can happen. What answers a call is told just before the answer is written."""
 
-    def __init__(self, add: Callable[[tuple[Any, ...]], None], broker: Broker) -> None:
+    def __init__(self, add: Callable[[Row], None], broker: Broker) -> None:
         self._add = add
         self._now_us = broker.clock.now_us
         self._directory = broker.directory
@@ -60,29 +102,19 @@ class Tracer:
         self.tell_name: Callable[[int, str], None] = lambda id, name: None
 
     def sent(self, call: Call, queue: Queue, draft: Draft, appended: Appended) -> None:
-        message, (account, name) = draft.message, queue.key
-        sent_us, extra = message.sent_us, message.extra
-        # Written out, because it is done for every message sent: a call more is a tenth of all this.
+        extra = draft.message.extra
         self._add(
-            (
+            row(
                 self._now_us(),
-                account,
-                name,
-                0 if len(queue.physical) == 1 else queue.index(ids.physical_of(appended.id)),
+                queue.key,
+                0 if len(queue.physical) == 1 else queue.index(physical_of(appended.id)),
                 "send",
                 appended.message_id,
                 None if extra is None else extra.group_id,
-                None,
-                None,
-                None,
-                None,
-                sent_us,
-                sent_us,
-                None,
-                int((perf_counter() - call.began_s) * 1_000_000),
-                draft.bytes,
-                None,
-                200,
+                sent_us=draft.message.sent_us,
+                # Written out, because it is done for every message sent.
+                latency_us=int((perf_counter() - call.began_s) * 1_000_000),
+                size=draft.bytes,
             )
         )
 
@@ -104,28 +136,18 @@ class Tracer:
         if receipt is None:
             self._note(call, op, queue, 200 if outcome is None else outcome.status)
             return
-        account, name = queue.key
-        number = ids.physical_of(receipt.id)
+        number = physical_of(receipt.id)
         self._add(
-            (
+            row(
                 self._now_us(),
-                account,
-                name,
+                queue.key,
                 queue.index(number),
                 op,
                 self._name(queue.by_number(number), receipt.id),
-                None,
-                None,
-                None,
-                None,
-                receipt.receive_count,
-                None,
-                None,
-                receipt.received_us,
-                _latency_us(call),
-                None,
-                None,
-                200 if outcome is None else outcome.status,
+                attempt=receipt.receive_count,
+                dequeued_us=receipt.received_us,
+                latency_us=_latency_us(call),
+                status=200 if outcome is None else outcome.status,
             )
         )
         if op == "delete" and outcome is None and self._renamed:
@@ -133,13 +155,11 @@ class Tracer:
 
     def acknowledged(self, call: Call, queue: Queue, ids: Sequence[int]) -> None:
         """Leased messages were deleted."""
-        now_us, latency_us, (account, name) = self._now_us(), _latency_us(call), queue.key
-        nothing = (None,) * 8
+        now_us, latency_us = self._now_us(), _latency_us(call)
         for id in ids:
             number = physical_of(id)
-            title = self._name(queue.by_number(number), id)
-            row = (now_us, account, name, queue.index(number), "delete", title)
-            self._add((*row, *nothing, latency_us, None, None, 200))
+            name = self._name(queue.by_number(number), id)
+            self._add(row(now_us, queue.key, queue.index(number), "delete", name, latency_us=latency_us))
             self._renamed.pop(id, None)
 
     def failed(self, call: Call, op: str, queue: Queue, fault: Fault) -> None:
@@ -162,10 +182,9 @@ class Tracer:
     # What nobody asked for; see `rockdove.broker.watch.Watch`.
 
     def expired(self, queue: Queue, physical: Physical, ids: Sequence[int]) -> None:
-        now_us, (account, name), index = self._now_us(), queue.key, queue.index(physical.record.number)
-        rest = (None,) * 11
+        now_us, index = self._now_us(), queue.index(physical.record.number)
         for id in ids:
-            self._add((now_us, account, name, index, "expire", self._name(physical, id), *rest, 200))
+            self._add(row(now_us, queue.key, index, "expire", self._name(physical, id)))
             self._renamed.pop(id, None)
 
     def dead_lettered(self, queue: Queue, physical: Physical, entries: Sequence[Entry]) -> None:
@@ -191,36 +210,26 @@ class Tracer:
         latency_us: int | None,
     ) -> None:
         """An event of a message that is at hand."""
-        message, (account, name) = entry.message, queue.key
-        sent_us, extra = message.sent_us, message.extra
+        message, extra = entry.message, entry.message.extra
         self._add(
-            (
+            row(
                 self._now_us(),
-                account,
-                name,
+                queue.key,
                 queue.index(physical.record.number),
                 op,
                 message_id(physical, entry),
                 None if extra is None else extra.group_id,
-                None,
-                None,
-                None,
-                attempt,
-                sent_us,
-                sent_us,
-                dequeued_us,
-                latency_us,
-                message_bytes(message),
-                None,
-                200,
+                attempt=attempt,
+                sent_us=message.sent_us,
+                dequeued_us=dequeued_us,
+                latency_us=latency_us,
+                size=message_bytes(message),
             )
         )
 
     def _note(self, call: Call, op: str, queue: Queue, status: int) -> None:
         """An event without a message."""
-        account, name = queue.key
-        nothing = (None,) * 9
-        self._add((self._now_us(), account, name, None, op, *nothing, _latency_us(call), None, None, status))
+        self._add(row(self._now_us(), queue.key, None, op, latency_us=_latency_us(call), status=status))
 
     def _name(self, physical: Physical | None, id: int) -> str | None:
         if self._renamed and id in self._renamed:
