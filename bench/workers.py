@@ -16,7 +16,7 @@ from bench.contest import LEGEND, Entry, Row, contest, options, plan, ratio, tab
 from bench.load import LOADS, SEND, Load, measure, target, top_up, wrk
 from bench.machine import Machine, command, machine, scratch
 from bench.report import Report, Table
-from bench.server import Server, rockdove
+from bench.server import Failed, Server, rockdove
 from rockdove.server.setting import default_workers
 
 ALONE = "workers 0"
@@ -49,7 +49,7 @@ def servers(folder: Path, numbers: list[int], stack: contextlib.ExitStack) -> di
 
 def costs(server: Server, seconds: float, threads: int) -> list[Cost]:
     """Of each load, one run on a server with a front-end."""
-    owner = int((server.folder / "lock").read_text().split()[0])
+    owner = _owner(server)
     found = []
     for load in LOADS:
         at = target(server, load, round_=1_000)
@@ -64,6 +64,15 @@ def costs(server: Server, seconds: float, threads: int) -> list[Cost]:
         used = [1e6 * (b - a) / requests for a, b in zip(before, after, strict=True)]
         found.append(Cost(load.name, *used))
     return found
+
+
+def _owner(server: Server) -> int:
+    """The process that has the lock of the data folder open."""
+    lock = str(server.folder / "lock")
+    for pid in process.family(server.pid):
+        if any(os.path.realpath(file) == lock for file in Path(f"/proc/{pid}/fd").iterdir()):
+            return pid
+    raise Failed("no process has the data folder")
 
 
 def judge(rows: list[Row], default: str) -> tuple[dict[str, float], dict[str, bool]]:

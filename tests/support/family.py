@@ -1,5 +1,6 @@
 """The processes of a service that runs in several: found by their parent."""
 
+import contextlib
 import os
 import signal
 import time
@@ -26,8 +27,13 @@ def children(parent: int) -> list[int]:
 
 
 def owner_of(service: Server) -> int:
-    """The process that has the data folder says so in the lock."""
-    return int((service.data / "lock").read_text().split()[0])
+    """The process that has the lock of the data folder open; 0 while there is none."""
+    lock = str(service.data / "lock")
+    for pid in children(service.process.pid):
+        with contextlib.suppress(OSError):
+            if any(os.readlink(file) == lock for file in Path(f"/proc/{pid}/fd").iterdir()):
+                return pid
+    return 0
 
 
 def front_ends_of(service: Server) -> list[int]:

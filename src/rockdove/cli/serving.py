@@ -17,7 +17,7 @@ from rockdove.server.page import is_loopback
 from rockdove.server.run import until_stopped, works
 from rockdove.server.service import Service, certificate
 from rockdove.server.setting import Settings
-from rockdove.server.supervisor import Family, StartFailed, Supervisor
+from rockdove.server.supervisor import Family, Ready, StartFailed, Supervisor
 from rockdove.server.tls import TlsError
 from rockdove.store.registry import Location, locate
 from rockdove.store.sqlite.folder import FolderInUse
@@ -50,16 +50,22 @@ def _run_processes(settings: Settings, output: Output) -> None:
     if settings.tls_cert is not None:
         # Told once, and not by each front-end.
         _load_certificate(settings)
-    try:
-        family = Family(settings)
-    except OSError as error:
-        raise _failure(settings, error) from None
+    family = Family(settings)
+
+    def opened(ready: Ready) -> None:
+        if not ready.accounts and _is_exposed(settings.host):
+            raise _exposed(settings.host, locate(settings.store, settings.data))
+        try:
+            family.bind(settings.host, settings.port)
+        except OSError as error:
+            raise _failure(settings, error) from None
+
     try:
         supervisor = Supervisor(
             family, settings.workers, *works(settings, family, lambda error: _explain(settings, error))
         )
         try:
-            ready = supervisor.start()
+            ready = supervisor.start(opened)
         except StartFailed as error:
             raise Failure(str(error), Code(error.code)) from None
         _announce(settings, family.port, ready.accounts, output)

@@ -17,6 +17,7 @@ _KINDS: dict[str, type] = {
     "port": int,
     "data": str,
     "store": str,
+    "workers": int,
     "region": str,
     "trust_proxy": bool,
     "cool_down": bool,

@@ -44,12 +44,18 @@ class OwnerService:
         self._counted: dict[FrontEnd, Figures] = {}
         self._past = Figures()
         self._task: asyncio.Task[None] | None = None
+        self.has_accounts = False
+
+    def answer_for(self, process: int) -> None:
+        """Another process answers for this one."""
+        self._store.held_by(process)
 
     async def start(self, listening: socket.socket) -> None:
         """Raises `DataFolderError`, `MissingExtra` or `TraceFolderError`."""
         if self._recorder is not None:
             self._recorder.check()
         snapshot = await self._store.open()
+        self.has_accounts = bool(snapshot.accounts)
         works = build(self._store, snapshot, self._settings, self._clock, self._seat)
         self._directory = works.directory
         works.feed.start(snapshot, works.directory, works.tasks)

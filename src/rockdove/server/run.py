@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import signal
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -48,11 +49,13 @@ def owner_work(settings: Settings, family: Family, explain: Explain) -> Work:
 async def _own(settings: Settings, family: Family, explain: Explain, ready: Callable[[Ready], None]) -> None:
     async def start() -> Callable[[], None]:
         await owner.start(family.listening)
-        ready(Ready())
+        ready(Ready(accounts=owner.has_accounts))
         return lambda: None
 
     try:
         owner = OwnerService(settings, family.board.seat(0))
+        # Who wants the folder is told whom to stop.
+        owner.answer_for(os.getppid())
         await until_stopped(start, lambda: owner.stop())
     except Exception as error:
         code, text = explain(error)

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -84,7 +85,7 @@ class Family:
     """What the parent makes before its children are, and they inherit."""
 
     def __init__(self, settings: Settings) -> None:
-        self.sockets = bind(settings.host, settings.port)
+        self.sockets: list[socket.socket] = []
         self.board = Board(settings.workers + 1)
         self.folder = Path(tempfile.mkdtemp(prefix="rockdove-", dir=_short_folder()))
         self.path = str(self.folder / "owner")
@@ -93,6 +94,10 @@ class Family:
         self.listening.bind(self.path)
         self.listening.listen(64)
         self.key: KeySource = locate(settings.store, settings.data).key()
+
+    def bind(self, host: str, port: int) -> None:
+        """Raises OSError."""
+        self.sockets = bind(host, port)
 
     @property
     def port(self) -> int:
@@ -113,17 +118,21 @@ class Supervisor:
     def __init__(self, family: Family, workers: int, own: Work, serve: Callable[[FrontEnd], Work]) -> None:
         self._family = family
         self._owner = Child("owner", 0, own)
+        # Made in the child: its sockets are bound by then.
         self._front_ends = [
-            Child(f"front-end {row}", row, serve(family.front_end(row))) for row in range(1, workers + 1)
+            Child(f"front-end {row}", row, partial(_serve, serve, family, row)) for row in range(1, workers + 1)
         ]
         self._stopping = False
 
-    def start(self) -> Ready:
-        """Returns when all serve. Raises `StartFailed`."""
+    def start(self, opened: Callable[[Ready], None]) -> Ready:
+        """Returns when all serve. ``opened`` is called when the store is open, before anybody can connect.
+
+        Raises `StartFailed`, and what ``opened`` raises.
+        """
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             self._spawn(self._owner)
-            self._wait_until_ready(self._owner)
+            opened(self._wait_until_ready(self._owner))
             for child in self._front_ends:
                 self._spawn(child)
             return [self._wait_until_ready(child) for child in self._front_ends][-1]
@@ -261,6 +270,10 @@ class Supervisor:
             for child in self._children:
                 if child.pid == pid:
                     child.pid = 0
+
+
+def _serve(serve: Callable[[FrontEnd], Work], family: Family, row: int, ready: Callable[[Ready], None]) -> None:
+    serve(family.front_end(row))(ready)
 
 
 def _signal_all(children: list[Child], number: signal.Signals) -> None:

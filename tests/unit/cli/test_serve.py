@@ -32,9 +32,9 @@ from tests.unit.cli.outcome import Cli, buffered
 
 
 def snippet(server: Server) -> str:
-    """What is between the data folder and the ready line."""
+    """What is between the first three lines and the ready line."""
     lines = server.process.out.read_text().splitlines()
-    return "\n".join(lines[2:-1])
+    return "\n".join(lines[3:-1])
 
 
 @pytest.mark.parametrize("store", ["sqlite", "memory"])
@@ -43,6 +43,7 @@ def test_it_says_where_data_lives_and_how_to_use_it_and_then_ready(server: Serve
     lines = own.process.out.read_text().splitlines()
     where = str(own.data) if store == "sqlite" else "in memory; nothing is kept when the service ends"
     assert lines[:2] == [f"Rockdove {__version__}", f"data: {where}"]
+    assert lines[2].startswith("workers: ")
     assert lines[-1] == f"ready http://127.0.0.1:{own.port}"
     pasted = subprocess.run(
         [sys.executable, "-c", snippet(own)], capture_output=True, env=isolated(), text=True, timeout=60

@@ -7,6 +7,7 @@ import pytest
 
 from rockdove.cli.setting import read
 from rockdove.client import Client
+from rockdove.server.setting import default_workers
 from tests.support.environment import isolated
 from tests.support.port import free_port
 from tests.support.process import Process
@@ -92,7 +93,12 @@ def test_the_service_takes_all_three(tmp_path: Path) -> None:
     with Process(command, tmp_path, "serve", environment=environment) as process:
         process.wait_for(lambda: process.out.read_text().endswith("\n"), "ready line", 20)
         ready = json.loads(process.out.read_text())
-        assert ready == {"ready": f"http://127.0.0.1:{port}", "data": None, "store": "memory"}
+        assert ready == {
+            "ready": f"http://127.0.0.1:{port}",
+            "data": None,
+            "store": "memory",
+            "workers": default_workers(),
+        }
         with Client(ready["ready"]) as client:
             url = client.create_queue("q")
             assert client.attributes(url, ["QueueArn"]) == {"QueueArn": "arn:aws:sqs:eu-west-2:000000000000:q"}

@@ -49,6 +49,9 @@ class MemoryStore:
     def close(self) -> None:
         """Nothing is under way between two calls, and nothing is held outside."""
 
+    def held_by(self, process: int) -> None:
+        """Nobody else can want what is in memory."""
+
     def be_shared(self) -> None:
         """It is as quick as it can be."""
 

@@ -36,6 +36,9 @@ class Owned(Store, Protocol):
     @property
     def ledger(self) -> Ledger: ...
 
+    def held_by(self, process: int) -> None:
+        """Before it is opened: this is the process to stop for who wants the data."""
+
     def be_shared(self) -> None:
         """This process does nothing but serve front-ends: be quick rather than thrifty."""
 

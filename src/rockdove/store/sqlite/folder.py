@@ -79,6 +79,8 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock: int | None = None
+        # The process to stop for who wants the folder.
+        self.holder = os.getpid()
         self._ending = False
         # The writer's thread calls `mark`, perhaps at the same time as another thread calls `unmark`.
         self._saying = threading.Lock()
@@ -116,7 +118,7 @@ class Folder:
                 f"last; put it back, or, if it is lost, remove {self.path / LOCK} to go on with what is left"
             )
         self._lock = lock
-        self._say(f"{os.getpid()}\n")
+        self._say(f"{self.holder}\n")
 
     def _say(self, text: str) -> None:
         """On a full disk, only if there happens to be room."""
@@ -129,14 +131,14 @@ class Folder:
         """From now on until `unmark` there is a log beside the database, and without it the database is not whole."""
         with self._saying:
             if self._lock is not None and not self._ending and self.log.exists():
-                self._say(f"{os.getpid()} {OPEN}\n")
+                self._say(f"{self.holder} {OPEN}\n")
 
     def unmark(self) -> None:
         """On disk before the log goes, lest it be missed after a power cut."""
         with self._saying:
             self._ending = True
             if self._lock is not None:
-                self._say(f"{os.getpid()}\n")
+                self._say(f"{self.holder}\n")
                 with contextlib.suppress(OSError):
                     os.fsync(self._lock)
 

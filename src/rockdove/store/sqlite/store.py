@@ -118,6 +118,9 @@ class SqliteStore:
     def physical(self, queue: QueueRecord, record: PhysicalRecord) -> Face:
         return self._shelves.of(queue, record)
 
+    def held_by(self, process: int) -> None:
+        self._folder.holder = process
+
     def be_shared(self) -> None:
         self.writer.gathers = False
 
