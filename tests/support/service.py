@@ -14,7 +14,7 @@ from rockdove.broker.accounts import Accounts, NewKey
 from rockdove.core.clock import Clock, ManualClock, SystemClock
 from rockdove.server.background import Background
 from rockdove.server.owner import OwnerService
-from rockdove.server.service import FrontEnd, Service
+from rockdove.server.service import FrontEndParts, Service
 from rockdove.server.setting import Settings
 from rockdove.server.supervisor import Family
 from tests.support.dialect import client
@@ -176,7 +176,7 @@ class RunningService:
         self._service = self._services[0]
         self.port = self._service.port
 
-    def _front_end(self, settings: Settings, given: FrontEnd) -> Service:
+    def _front_end(self, settings: Settings, given: FrontEndParts) -> Service:
         """Each closes its own sockets, as a process does."""
         return Service(settings, self._clock, replace(given, sockets=[sock.dup() for sock in given.sockets]))
 

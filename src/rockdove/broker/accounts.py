@@ -65,7 +65,7 @@ class Accounts:
         self._secrets: dict[str, str] = {}
         self._by_key: dict[str, tuple[Account, str]] = {}
 
-    # Records, see `rockdove.broker.feed.Follower`.
+    # Records, see `rockdove.broker.feed.RecordFollower`.
 
     def load(self, snapshot: Snapshot) -> None:
         """Raises `DataFolderError` if the key file is missing or not the right one."""
@@ -269,9 +269,19 @@ class Accounts:
             raise DataFolderError(
                 f"the key file {self._key.place} is another one than that which was read at the start; put that back"
             )
-        self._read = self._key.create() if key is None else key
+        self._read = self._made_key() if key is None else key
         self._cipher = Cipher(self._read)
         return self._cipher
+
+    def _made_key(self) -> bytes:
+        """Another front-end may make it at the same moment."""
+        try:
+            return self._key.create()
+        except DataFolderError:
+            key = self._key.read()
+            if key is None:
+                raise
+            return key
 
     def _missing(self) -> DataFolderError:
         return DataFolderError(

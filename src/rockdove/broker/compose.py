@@ -26,7 +26,7 @@ _TOKEN = re.compile(rf"[!-~]{{1,{limits.MAX_ID_LENGTH}}}")
 _TRACE_HEADER = "AWSTraceHeader"
 
 
-class Parcel(Protocol):
+class SentContent(Protocol):
     """What a sender gives: a SendMessage request, or an entry of a batch."""
 
     message_body: str
@@ -37,7 +37,7 @@ class Parcel(Protocol):
     message_group_id: str | None
 
 
-def compose(queue: Queue, parcel: Parcel, sender: str, now_us: int, plain: bool = False) -> Draft:
+def compose(queue: Queue, parcel: SentContent, sender: str, now_us: int, plain: bool = False) -> Draft:
     """Raises the fault that SQS has for what is wrong with a message.
 
     ``plain``: the caller knows that there is no control character in it.
@@ -76,7 +76,7 @@ def _check_characters(body: str) -> None:
         )
 
 
-def _compose_rich(queue: Queue, parcel: Parcel, sender: str, now_us: int, raw: bytes, delay_us: int) -> Draft:
+def _compose_rich(queue: Queue, parcel: SentContent, sender: str, now_us: int, raw: bytes, delay_us: int) -> Draft:
     attributes = parcel.message_attributes or None
     size = len(raw) + (_attributes_size(attributes) if attributes else 0)
     if size > queue.settings.max_message_bytes:
@@ -129,7 +129,7 @@ def _too_long(queue: Queue) -> InvalidParameterValue:
     )
 
 
-def _check_ids(queue: Queue, parcel: Parcel) -> None:
+def _check_ids(queue: Queue, parcel: SentContent) -> None:
     if parcel.message_group_id is not None:
         _check_token("MessageGroupId", parcel.message_group_id)
     elif queue.fifo:
@@ -145,7 +145,7 @@ def _check_ids(queue: Queue, parcel: Parcel) -> None:
         raise _not_deduplicated()
 
 
-def check_groups(queue: Queue, parcel: Parcel) -> None:
+def check_groups(queue: Queue, parcel: SentContent) -> None:
     """What fails a whole batch to a FIFO queue, and not only its entry."""
     if parcel.message_group_id is None:
         raise InvalidParameterValue("The request must contain the parameter MessageGroupId.")

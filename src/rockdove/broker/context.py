@@ -71,5 +71,7 @@ class Context:
     waiting: WaitingRoom = field(default_factory=WaitingRoom)
     # A lease may be asked for again by any number of clients, and is as large as an answer can be.
     lease_turns: MemoryTurns = field(default_factory=lambda: MemoryTurns(LEASES_AT_ONCE))
+    # Of what is bounded for all processes together, each may use one part of so many.
+    processes: int = 1
     # Who is told what becomes of messages without anybody asking for it.
     watch: Watch | None = None

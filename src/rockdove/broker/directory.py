@@ -36,7 +36,7 @@ class Directory:
         # By the numbers of their physical queues.
         self._by_number: dict[int, Queue] = {}
 
-    # Records, see `rockdove.broker.feed.Follower`.
+    # Records, see `rockdove.broker.feed.RecordFollower`.
 
     def load(self, snapshot: Snapshot) -> None:
         there = {record.uid for record in snapshot.queues}

@@ -13,7 +13,7 @@ T = TypeVar("T")
 MOST_ATTEMPTS = 50
 
 
-class Follower(Protocol):
+class RecordFollower(Protocol):
     """Keeps some of the records."""
 
     def load(self, snapshot: Snapshot) -> None:
@@ -28,11 +28,11 @@ class Feed:
 
     def __init__(self, records: Records) -> None:
         self._records = records
-        self._followers: Sequence[Follower] = ()
+        self._followers: Sequence[RecordFollower] = ()
         # Up to here changes were heard of.
         self.version = 0
 
-    def start(self, snapshot: Snapshot, *followers: Follower) -> None:
+    def start(self, snapshot: Snapshot, *followers: RecordFollower) -> None:
         """Raises what a follower raises who cannot begin with that."""
         self._followers = followers
         self._load(snapshot)

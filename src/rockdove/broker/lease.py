@@ -11,7 +11,7 @@ from rockdove.broker.burial import bury, max_receives
 from rockdove.broker.context import Context
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery
-from rockdove.broker.wait import Waiting
+from rockdove.broker.wait import WaitingRequest
 from rockdove.core import ids, limits
 from rockdove.core.errors import Fault, LeaseEnded, QueueDoesNotExist, ServiceUnavailable, StoreError
 from rockdove.core.lease import Holder, Lease, LeaseName
@@ -31,7 +31,7 @@ class Given(Struct):
 Reply: TypeAlias = Callable[[Given | Fault], None]
 
 
-class LeaseRequest(Waiting):
+class LeaseRequest(WaitingRequest):
     """One request for a lease in progress. What it has made stays made, also if nobody waits for it any more."""
 
     _sent_away = False

@@ -17,9 +17,10 @@ AT_ONCE = 4
 class Look:
     """What is found is a message's delivery that never was, with its physical queue's index."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, processes: int = 1) -> None:
+        """``processes`` share the turns."""
         self._store = store
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._turns = asyncio.Semaphore(max(AT_ONCE // processes, 1))
 
     async def next(self, queue: Queue, limit: int) -> list[tuple[int, Delivery]]:
         """The first messages in the order in which they become visible, as many as fit; at least one."""

@@ -37,7 +37,7 @@ class MoveTasks:
         # Called when a task is new or has changed.
         self.on_change: Callable[[MoveTask], None] = lambda task: None
 
-    # Records, see `rockdove.broker.feed.Follower`.
+    # Records, see `rockdove.broker.feed.RecordFollower`.
 
     def load(self, snapshot: Snapshot) -> None:
         self._tasks = {task.task_id: task for task in snapshot.tasks}

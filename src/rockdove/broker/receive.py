@@ -10,10 +10,10 @@ from rockdove.broker.burial import bury, max_receives
 from rockdove.broker.context import Context
 from rockdove.broker.count import count
 from rockdove.broker.queue import Queue
-from rockdove.broker.wait import Waiting
+from rockdove.broker.wait import WaitingRequest
 from rockdove.core import limits
 from rockdove.core.clock import SECOND_US
-from rockdove.core.dequeue import Policy, Wake
+from rockdove.core.dequeue import DequeuePolicy, Wake
 from rockdove.core.errors import Fault, OverLimit, QueueDoesNotExist, ServiceUnavailable, StoreError
 from rockdove.core.message import Entry
 from rockdove.store.base import Claimed, Counts, Physical, Want
@@ -33,7 +33,7 @@ class Delivery(Struct, gc=False):
 Reply: TypeAlias = Callable[[list[Delivery] | Fault], bool]
 
 
-class Receive(Waiting):
+class Receive(WaitingRequest):
     """A receive in progress. `reply` gets what was found; False from it means that the client has gone."""
 
     # What most receives never change stands here, so that each begins with little work.
@@ -55,7 +55,7 @@ class Receive(Waiting):
         wait_s: int,
         attempt: str | None,
         reply: Reply,
-        policy: Policy = Wake(),  # noqa: B008
+        policy: DequeuePolicy = Wake(),  # noqa: B008
     ) -> None:
         super().__init__(context, queue, wait_s)
         self._limit = limit

@@ -1,4 +1,4 @@
-"""Waiting for a message: what a receive and a request for a lease have in common."""
+"""WaitingRequest for a message: what a receive and a request for a lease have in common."""
 
 import asyncio
 from abc import abstractmethod
@@ -8,7 +8,7 @@ from rockdove.broker.queue import Queue
 from rockdove.core.errors import Throttling
 
 
-class Waiting:
+class WaitingRequest:
     """Base of a request that looks for messages, and waits for some if it found none.
 
     (A base, not a part: a part that calls its owner back would make a cycle for each request, and leave it to the

@@ -14,7 +14,7 @@ from rockdove.cli.output import Output
 from rockdove.cli.pair import pairs
 
 if TYPE_CHECKING:
-    from rockdove.spark.sweep.row import Drawn, Row
+    from rockdove.spark.sweep.row import Drawn, SweepRow
     from rockdove.spark.sweep.sweep import Progress
 
 _ALL = "all"
@@ -116,14 +116,14 @@ def _tell(drawn: "Sequence[Drawn]", out: str | None, output: Output) -> None:
         output.line("\n".join(f"{out}/{figure.figure.value}.svg" for figure in drawn))
 
 
-def _table(row: "Row") -> tuple[str, str]:
+def _table(row: "SweepRow") -> tuple[str, str]:
     return row.panel, row.metric
 
 
-def _rows(rows: "list[Row]", output: Output) -> None:
+def _rows(rows: "list[SweepRow]", output: Output) -> None:
     """Both options of a system on one line."""
 
-    def system(row: "Row") -> tuple[float, int, int, float]:
+    def system(row: "SweepRow") -> tuple[float, int, int, float]:
         return (row.q, row.n1, row.n2, row.x)
 
     lines = []
@@ -144,7 +144,7 @@ def _rows(rows: "list[Row]", output: Output) -> None:
     output.table([rows[0].x_name, "n1", "n2", "q", "analytic", "out of order", "in order"], lines, range(7))
 
 
-def _mean(row: "Row") -> str:
+def _mean(row: "SweepRow") -> str:
     return _value(row.mean) if row.ci95 is None else f"{_value(row.mean)} ± {row.ci95:.4f}"
 
 

@@ -68,7 +68,7 @@ class Board:
         return sum([row[place] for row in self._places])
 
 
-class Count:
+class SharedCount:
     """One number of this process, and the sum over all."""
 
     def __init__(self, board: Board, row: int, column: int) -> None:
@@ -93,9 +93,9 @@ class Seat:
     def __init__(self, board: Board, row: int) -> None:
         self._board = board
         self._row = row
-        self.connections = Count(board, row, CONNECTIONS)
-        self.waiting = Count(board, row, WAITING)
-        self.buffered = Count(board, row, BUFFERED)
+        self.connections = SharedCount(board, row, CONNECTIONS)
+        self.waiting = SharedCount(board, row, WAITING)
+        self.buffered = SharedCount(board, row, BUFFERED)
 
     @property
     def processes(self) -> list[int]:

@@ -38,7 +38,7 @@ class Messages:
     def __init__(self, broker: Broker, tracer: Tracer | None = None) -> None:
         self._broker = broker
         self._tracer = tracer
-        self._look = Look(broker.store)
+        self._look = Look(broker.store, broker.context.processes)
         self._queue = broker.directory.by_url
         self._clock = broker.clock
 

@@ -1,30 +1,32 @@
-"""Runs a process of a service, from its start until SIGTERM."""
+"""Runs a process of a service, from its start to its end."""
 
 import asyncio
 import gc
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 import uvloop
 
 from rockdove.server.owner import OwnerService
-from rockdove.server.service import FrontEnd, Service
+from rockdove.server.service import FrontEndParts, Service
 from rockdove.server.setting import Settings
-from rockdove.server.supervisor import Family, Ready, Work
+from rockdove.server.supervisor import STOP, Family, Ready, Work
 
 # Turns an exception of a start into the exit code and the line to print.
 Explain = Callable[[Exception], tuple[int, str]]
 
 
 async def until_stopped(
-    start: Callable[[], Awaitable[Callable[[], None]]], stop: Callable[[], Awaitable[None]]
+    start: Callable[[], Awaitable[Callable[[], None]]],
+    stop: Callable[[], Awaitable[None]],
+    signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM),
 ) -> None:
-    """Start, and stop with SIGINT or SIGTERM; what starting gives is called with every SIGHUP."""
+    """Start, and stop with one of the signals; what starting gives is called with every SIGHUP."""
     stopped, reload = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in signals:
         loop.add_signal_handler(number, stopped.set)
     loop.add_signal_handler(signal.SIGHUP, reload.set)
     on_reload = await start()
@@ -56,20 +58,22 @@ async def _own(settings: Settings, family: Family, explain: Explain, ready: Call
         owner = OwnerService(settings, family.board.seat(0))
         # Who wants the folder is told whom to stop.
         owner.answer_for(os.getppid())
-        await until_stopped(start, lambda: owner.stop())
+        await until_stopped(start, lambda: owner.stop(), (STOP,))
     except Exception as error:
         code, text = explain(error)
         ready(Ready(code=code, error=text))
 
 
-def front_end_work(settings: Settings, explain: Explain, front_end: FrontEnd) -> Work:
+def front_end_work(settings: Settings, explain: Explain, front_end: FrontEndParts) -> Work:
     def work(ready: Callable[[Ready], None]) -> None:
         uvloop.run(_serve(settings, explain, front_end, ready))
 
     return work
 
 
-async def _serve(settings: Settings, explain: Explain, front_end: FrontEnd, ready: Callable[[Ready], None]) -> None:
+async def _serve(
+    settings: Settings, explain: Explain, front_end: FrontEndParts, ready: Callable[[Ready], None]
+) -> None:
     async def start() -> Callable[[], None]:
         await service.start()
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: service.complain(context))
@@ -78,12 +82,12 @@ async def _serve(settings: Settings, explain: Explain, front_end: FrontEnd, read
 
     try:
         service = Service(settings, front_end=front_end)
-        await until_stopped(start, lambda: service.stop())
+        await until_stopped(start, lambda: service.stop(), (STOP,))
     except Exception as error:
         code, text = explain(error)
         ready(Ready(code=code, error=text))
 
 
-def works(settings: Settings, family: Family, explain: Explain) -> tuple[Work, Callable[[FrontEnd], Work]]:
+def works(settings: Settings, family: Family, explain: Explain) -> tuple[Work, Callable[[FrontEndParts], Work]]:
     """The work of the owner, and of a front-end."""
     return owner_work(settings, family, explain), partial(front_end_work, settings, explain)

@@ -67,7 +67,7 @@ access.setLevel(logging.INFO)
 Handler = Callable[[Connection, Any], Awaitable[Result | None] | None]
 
 
-class FrontEnd(Struct, frozen=True):
+class FrontEndParts(Struct, frozen=True):
     """What a front-end process gets from the one that started it."""
 
     # The owner's Unix socket.
@@ -85,7 +85,7 @@ class Service:
 
     account = ANYBODY
 
-    def __init__(self, settings: Settings, clock: Clock | None = None, front_end: FrontEnd | None = None) -> None:
+    def __init__(self, settings: Settings, clock: Clock | None = None, front_end: FrontEndParts | None = None) -> None:
         self.settings = settings
         self.trust_proxy = settings.trust_proxy
         self.connections: set[Reader] = set()
@@ -133,7 +133,8 @@ class Service:
             self._check_origins()
             await self._listen(context)
             if self.recorder is not None:
-                self.recorder.node += f":{self.port}"
+                # Requests of one moment are told apart by it.
+                self.recorder.node += f":{self.port}" + (f"/{self._front_end.row}" if self._front_end else "")
                 self.recorder.start()
         except BaseException:
             self.store.close()
@@ -151,7 +152,8 @@ class Service:
 
     def _build(self, snapshot: Snapshot) -> None:
         settings = self.settings
-        works = build(self.store, snapshot, settings, self.clock, self.seat)
+        processes = settings.workers if self.is_front_end else 1
+        works = build(self.store, snapshot, settings, self.clock, self.seat, processes)
         context, directory = works.context, works.directory
         self.feed, self.broker, self.move_tasks = works.feed, works.broker, works.tasks
         self.accounts = Accounts(self.store.records, self.feed, self.clock, self._key, directory.names_of)

@@ -24,7 +24,7 @@ from rockdove.core.errors import RockdoveError
 from rockdove.server.board import Board
 from rockdove.server.listener import bind
 from rockdove.server.log import fields
-from rockdove.server.service import FrontEnd
+from rockdove.server.service import FrontEndParts
 from rockdove.server.setting import Settings
 from rockdove.store.common.keyfile import KeySource
 from rockdove.store.registry import locate
@@ -38,6 +38,9 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.5
 SETTLED_S = 5.0
 # Of paths of Unix sockets.
 _LONGEST_PATH = 100
+
+# What ends a child in good order.
+STOP = signal.SIGUSR2
 
 _PR_SET_PDEATHSIG = 1
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
@@ -93,7 +96,11 @@ class Family:
         self.listening = socket.socket(socket.AF_UNIX)
         self.listening.bind(self.path)
         self.listening.listen(64)
-        self.key: KeySource = locate(settings.store, settings.data).key()
+        location = locate(settings.store, settings.data)
+        self.key: KeySource = location.key()
+        if location.folder is None:
+            # In memory: made here, so that all front-ends have the same.
+            self.key.create()
 
     def bind(self, host: str, port: int) -> None:
         """Raises OSError."""
@@ -103,8 +110,8 @@ class Family:
     def port(self) -> int:
         return int(self.sockets[0].getsockname()[1])
 
-    def front_end(self, row: int) -> FrontEnd:
-        return FrontEnd(self.path, self.sockets, self.board, row, self.key)
+    def front_end(self, row: int) -> FrontEndParts:
+        return FrontEndParts(self.path, self.sockets, self.board, row, self.key)
 
     def close(self) -> None:
         for each in (*self.sockets, self.listening):
@@ -115,7 +122,7 @@ class Family:
 class Supervisor:
     """``own`` and ``serve`` are the work of the owner, and of a front-end."""
 
-    def __init__(self, family: Family, workers: int, own: Work, serve: Callable[[FrontEnd], Work]) -> None:
+    def __init__(self, family: Family, workers: int, own: Work, serve: Callable[[FrontEndParts], Work]) -> None:
         self._family = family
         self._owner = Child("owner", 0, own)
         # Made in the child: its sockets are bound by then.
@@ -182,8 +189,10 @@ class Supervisor:
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != parent:
                 os._exit(1)
-            # Ctrl-C in a terminal reaches everybody; the parent says when to stop.
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            # Ctrl-C in a terminal reaches everybody, and so does what some service managers send. The parent alone says
+            # when to stop, because the order matters: front-ends need the owner until they have answered.
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
             def ready(told: Ready) -> None:
@@ -255,7 +264,7 @@ class Supervisor:
     def _stop(self) -> None:
         self._stopping = True
         for children, most_s in ((self._front_ends, FRONT_ENDS_STOP_S), ([self._owner], OWNER_STOP_S)):
-            _signal_all(children, signal.SIGTERM)
+            _signal_all(children, STOP)
             end_s = time.monotonic() + most_s
             while any(child.pid for child in children) and time.monotonic() < end_s:
                 signal.sigtimedwait((signal.SIGCHLD,), max(end_s - time.monotonic(), 0))
@@ -272,7 +281,7 @@ class Supervisor:
                     child.pid = 0
 
 
-def _serve(serve: Callable[[FrontEnd], Work], family: Family, row: int, ready: Callable[[Ready], None]) -> None:
+def _serve(serve: Callable[[FrontEndParts], Work], family: Family, row: int, ready: Callable[[Ready], None]) -> None:
     serve(family.front_end(row))(ready)
 
 

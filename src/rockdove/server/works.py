@@ -4,10 +4,11 @@ import socket
 from dataclasses import dataclass
 
 from rockdove.broker.broker import Broker
-from rockdove.broker.context import Context, WaitingRoom
+from rockdove.broker.context import LEASES_AT_ONCE, Context, WaitingRoom
 from rockdove.broker.directory import Directory
 from rockdove.broker.feed import Feed
 from rockdove.broker.movetask import MoveTasks
+from rockdove.broker.turn import MemoryTurns
 from rockdove.core.clock import Clock
 from rockdove.core.receipt import Receipts
 from rockdove.server.board import Seat
@@ -27,11 +28,14 @@ class Works:
     tasks: MoveTasks
 
 
-def build(store: Store, snapshot: Snapshot, settings: Settings, clock: Clock, seat: Seat) -> Works:
+def build(store: Store, snapshot: Snapshot, settings: Settings, clock: Clock, seat: Seat, processes: int = 1) -> Works:
+    """``processes``: how many share what is bounded for all together."""
     most = settings.limits
     directory = Directory(store, clock, settings.region, settings.cool_down, most.max_queues_per_account)
     context = Context(store, directory, Receipts(snapshot.secret), clock, settings.max_in_flight)
     context.waiting = WaitingRoom(most.max_long_polls, seat.waiting)
+    context.processes = max(processes, 1)
+    context.lease_turns = MemoryTurns(max(LEASES_AT_ONCE // context.processes, 1))
     feed = Feed(store.records)
     return Works(context, directory, feed, Broker(context), MoveTasks(context, feed))
 

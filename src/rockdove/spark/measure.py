@@ -134,8 +134,8 @@ class Buckets:
     """Latencies of all queues of a task: fine buckets for the whole time, coarse ones for each window."""
 
     def __init__(self) -> None:
-        self._fine = Tally()
-        self._coarse = Tally()
+        self._fine = DeliveryCounts()
+        self._coarse = DeliveryCounts()
 
     def add(self, packed: Ints) -> None:
         values = packed & LONGEST_US
@@ -156,7 +156,7 @@ class Buckets:
         return _batch(EVERY, kind, columns)
 
 
-class Tally:
+class DeliveryCounts:
     """How often each number was seen."""
 
     def __init__(self) -> None:

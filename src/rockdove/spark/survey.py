@@ -23,7 +23,7 @@ class Seen(NamedTuple):
     last: int
 
 
-class Place(NamedTuple):
+class FileCut(NamedTuple):
     """A queue: its number, which modulo the number of tasks is the task that measures it, and what people call it.
 
     That is its name alone, unless several accounts have a queue of that name.
@@ -41,7 +41,7 @@ class Survey(NamedTuple):
     first: int
     last: int
     events: int
-    places: list[Place]
+    places: list[FileCut]
     parts: int
     # Whether messages have numbers of their senders.
     numbered: bool
@@ -94,12 +94,12 @@ def settle(found: Sequence[Seen]) -> list[Seen]:
     return sorted(settled.values(), key=lambda seen: (seen.queue, seen.account or ""))
 
 
-def _places(found: Sequence[Seen], parts: int) -> list[Place]:
+def _places(found: Sequence[Seen], parts: int) -> list[FileCut]:
     names = Counter(seen.queue for seen in found)
     places = []
     for number, seen in zip(numbers([seen.events for seen in found], parts), found, strict=True):
         name = seen.queue if names[seen.queue] == 1 else f"{seen.account or 'unknown'}/{seen.queue}"
-        places.append(Place(number, name, seen.account, seen.queue))
+        places.append(FileCut(number, name, seen.account, seen.queue))
     return places
 
 

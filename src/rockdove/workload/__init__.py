@@ -2,7 +2,7 @@
 
 from rockdove.workload.error import WorkloadFailed
 from rockdove.workload.interrupt import Interrupt
-from rockdove.workload.measure import Row, Times
+from rockdove.workload.measure import MeasuredRow, Times
 from rockdove.workload.report import Report, report
 from rockdove.workload.run import Plan, Result, Watcher, contest
 from rockdove.workload.workload import Faults, Workload
@@ -10,10 +10,10 @@ from rockdove.workload.workload import Faults, Workload
 __all__ = [
     "Faults",
     "Interrupt",
+    "MeasuredRow",
     "Plan",
     "Report",
     "Result",
-    "Row",
     "Times",
     "Watcher",
     "Workload",

@@ -10,7 +10,7 @@ from rockdove.core.clock import Clock
 from rockdove.core.errors import Fault, OverLimit, RequestThrottled, Throttling
 from rockdove.workload.answer import Answer
 from rockdove.workload.fault import Dice
-from rockdove.workload.journal import Journal, Place
+from rockdove.workload.journal import Journal, Partition
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class Caller:
         self._clock = clock
         self._patience_s = patience_s
 
-    async def ask(self, place: Place, op: str, call: Callable[[], Awaitable[T]]) -> Answer[T] | None:
+    async def ask(self, place: Partition, op: str, call: Callable[[], Awaitable[T]]) -> Answer[T] | None:
         """None: the request or its answer was dropped on purpose, of which a real client would learn by a time-out.
 
         Raises what the service refuses, and what still goes wrong when patience is at its end.
@@ -46,7 +46,7 @@ class Caller:
             return None
         return answer
 
-    async def _answered(self, place: Place, op: str, call: Callable[[], Awaitable[T]]) -> Answer[T]:
+    async def _answered(self, place: Partition, op: str, call: Callable[[], Awaitable[T]]) -> Answer[T]:
         deadline: float | None = None
         pause_s = _FIRST_PAUSE_S
         while True:

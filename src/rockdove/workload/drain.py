@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from rockdove.client import AsyncClient
 from rockdove.workload.caller import Caller
 from rockdove.workload.crowd import each
-from rockdove.workload.journal import Journal, Notes, Place
+from rockdove.workload.journal import Journal, Notes, Partition
 from rockdove.workload.receiver import WANTED
 from rockdove.workload.workload import Workload
 
@@ -39,15 +39,15 @@ class Drain:
         self._journal = journal
         self._patience_s = workload.visibility_s + _MARGIN_S
 
-    async def run(self, places: Iterable[Place], missing: dict[int, set[Key]]) -> None:
+    async def run(self, places: Iterable[Partition], missing: dict[int, set[Key]]) -> None:
         """``missing`` has senders and numbers by queue; what comes is taken out."""
 
-        async def one(place: Place) -> None:
+        async def one(place: Partition) -> None:
             await self._empty(place, missing[place.number])
 
         await each(one, places, _AT_ONCE)
 
-    async def _empty(self, place: Place, missing: set[Key]) -> None:
+    async def _empty(self, place: Partition, missing: set[Key]) -> None:
         deadline = time.monotonic() + self._patience_s
         while missing or not await self._is_empty(place):
             if await self._take(place, missing):
@@ -55,11 +55,11 @@ class Drain:
             elif time.monotonic() > deadline:
                 return
 
-    async def _is_empty(self, place: Place) -> bool:
+    async def _is_empty(self, place: Partition) -> bool:
         counts = await self._client.attributes(place.url, _COUNTS)
         return not any(int(counts.get(name, 0)) for name in _COUNTS)
 
-    async def _take(self, place: Place, missing: set[Key]) -> bool:
+    async def _take(self, place: Partition, missing: set[Key]) -> bool:
         answer = await self._caller.ask(
             place,
             "receive",
@@ -76,7 +76,7 @@ class Drain:
         await self._delete(place, {message.receipt_handle: message.message_id for message in answer.value})
         return True
 
-    async def _delete(self, place: Place, ids: dict[str, str]) -> None:
+    async def _delete(self, place: Partition, ids: dict[str, str]) -> None:
         answer = await self._caller.ask(place, "delete", lambda: self._client.delete_batch(place.url, list(ids)))
         if answer is not None:
             names = list(ids.values())

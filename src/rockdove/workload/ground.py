@@ -5,7 +5,7 @@ from collections.abc import Callable
 from rockdove.client import AsyncClient, UnexpectedAnswer, Unreachable
 from rockdove.core.errors import Fault, QueueDoesNotExist
 from rockdove.workload.crowd import each
-from rockdove.workload.journal import Place
+from rockdove.workload.journal import Partition
 from rockdove.workload.workload import Workload
 
 ORDER_HINT = "RockdoveOrderHint"
@@ -22,7 +22,7 @@ class Ground:
         self._client = client
         self._prefix = f"{prefix}-{run}"
         self._say = say
-        self.places: list[Place] = []
+        self.places: list[Partition] = []
 
     async def make(self, workload: Workload) -> None:
         """Raises what the service refuses; `remove` then removes what was made before."""
@@ -33,7 +33,7 @@ class Ground:
         async def create(number: int) -> None:
             name = f"{self._prefix}-{number}"
             url = await self._client.create_queue(name, attributes=attributes)
-            self.places.append(Place(number, name, url))
+            self.places.append(Partition(number, name, url))
 
         await each(create, range(workload.queues), _AT_ONCE)
         self.places.sort(key=lambda place: place.number)
@@ -74,7 +74,7 @@ class Ground:
         """What cannot be removed is told, and stays."""
         left: list[str] = []
 
-        async def delete(place: Place) -> None:
+        async def delete(place: Partition) -> None:
             try:
                 await self._client.delete_queue(place.url)
             except QueueDoesNotExist:

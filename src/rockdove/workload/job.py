@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rockdove.workload.journal import Place
+from rockdove.workload.journal import Partition
 from rockdove.workload.workload import Workload
 
 
@@ -13,6 +13,6 @@ class Job(Struct, frozen=True, kw_only=True):
     region: str | None
     run: str
     workload: Workload
-    places: list[Place]
+    places: list[Partition]
     process: int = 0
     trace: str | None = None

@@ -13,7 +13,7 @@ from rockdove.workload.payload import Stamp, read
 Sink = Callable[[Event], None]
 
 
-class Place(Struct, frozen=True):
+class Partition(Struct, frozen=True):
     """A queue of the workload."""
 
     number: int
@@ -92,7 +92,7 @@ class Journal:
         self._run = run
         self.sink = sink
 
-    def sent(self, place: Place, stamp: Stamp, size: int, message_id: str, answer: Answer[object]) -> None:
+    def sent(self, place: Partition, stamp: Stamp, size: int, message_id: str, answer: Answer[object]) -> None:
         self.notes.sent.append(
             Sent(place.number, stamp.sender, stamp.seq, answer.began_us, answer.ended_us, answer.latency_us)
         )
@@ -110,7 +110,7 @@ class Journal:
                 )
             )
 
-    def got(self, place: Place, receiver: str, message: Delivery, answer: Answer[object]) -> Stamp | None:
+    def got(self, place: Partition, receiver: str, message: Delivery, answer: Answer[object]) -> Stamp | None:
         """The message's stamp; None if it is not one of this run's, or damaged."""
         found = read(message.body)
         stamp = found[0] if found is not None and self._is_ours(place, found[0]) else None
@@ -139,50 +139,50 @@ class Journal:
             )
         return stamp
 
-    def _is_ours(self, place: Place, stamp: Stamp) -> bool:
+    def _is_ours(self, place: Partition, stamp: Stamp) -> bool:
         return stamp.run == self._run and stamp.queue == place.number
 
-    def deleted(self, place: Place, receiver: str, message_id: str, answer: Answer[object]) -> None:
+    def deleted(self, place: Partition, receiver: str, message_id: str, answer: Answer[object]) -> None:
         self.notes.deleted.append(Deleted(place.number, answer.ended_us, answer.latency_us))
         if self.sink is not None:
             self.sink(_event(place, "delete", answer, message_id=message_id, receiver=receiver))
 
-    def missed(self, place: Place, receiver: str, answer: Answer[object]) -> None:
+    def missed(self, place: Partition, receiver: str, answer: Answer[object]) -> None:
         self.notes.misses += 1
         if self.sink is not None:
             self.sink(_event(place, "miss", answer, receiver=receiver))
 
-    def failed(self, place: Place, op: str, answer: Answer[object]) -> None:
+    def failed(self, place: Partition, op: str, answer: Answer[object]) -> None:
         """A request that was answered with an error, or not at all."""
         self.notes.failures += 1
         self._without_result(place, op, answer)
 
-    def dropped_request(self, place: Place, op: str, answer: Answer[object]) -> None:
+    def dropped_request(self, place: Partition, op: str, answer: Answer[object]) -> None:
         self.notes.dropped_requests += 1
         self._without_result(place, op, answer)
 
-    def dropped_response(self, place: Place, op: str, answer: Answer[object]) -> None:
+    def dropped_response(self, place: Partition, op: str, answer: Answer[object]) -> None:
         self.notes.dropped_responses += 1
         self._without_result(place, op, answer)
 
     def crashed(self) -> None:
         self.notes.crashes += 1
 
-    def _without_result(self, place: Place, op: str, answer: Answer[object]) -> None:
+    def _without_result(self, place: Partition, op: str, answer: Answer[object]) -> None:
         if self.sink is not None:
             self.sink(_event(place, op, answer))
 
 
-def sender_name(place: Place, number: int) -> str:
+def sender_name(place: Partition, number: int) -> str:
     return f"{place.name}/s{number}"
 
 
-def receiver_name(place: Place, number: int, life: int) -> str:
+def receiver_name(place: Partition, number: int, life: int) -> str:
     """``life`` counts its crashes: what starts anew is somebody else."""
     return f"{place.name}/r{number}.{life}"
 
 
-def _event(place: Place, op: str, answer: Answer[object], **values: str | int | bool | None) -> Event:
+def _event(place: Partition, op: str, answer: Answer[object], **values: str | int | bool | None) -> Event:
     return Event(
         event_time=answer.ended_us,
         account=place.account,

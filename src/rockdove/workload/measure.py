@@ -21,7 +21,7 @@ class Times(Struct, frozen=True):
     p99: float | None
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class MeasuredRow(Struct, frozen=True, kw_only=True):
     """The figures of one endpoint. Rates with a second in them are per second; the others are shares of what was sent.
 
     ``lost`` and what follows from it is None unless there was a drain to the end.
@@ -65,7 +65,7 @@ class Round(Struct):
     drain: Notes | None
 
 
-def row(endpoint: str, round_: Round) -> Row:
+def row(endpoint: str, round_: Round) -> MeasuredRow:
     notes, drain = round_.notes, round_.drain or Notes()
     got, sent = [*notes.got, *drain.got], notes.sent
     came = {(one.queue, one.sender, one.seq) for one in got if one.seq >= 0}
@@ -73,7 +73,7 @@ def row(endpoint: str, round_: Round) -> Row:
     whole = sum(one.seq >= 0 for one in got)
     moved, distance, ordered = _order(got, sent)
     is_final = round_.drain is not None
-    return Row(
+    return MeasuredRow(
         endpoint=endpoint,
         sent=len(sent),
         received=len(got),
@@ -170,7 +170,7 @@ _COUNTS = (
 )
 
 
-def combined(rows: Sequence[Row]) -> Row:
+def combined(rows: Sequence[MeasuredRow]) -> MeasuredRow:
     """Several rounds of one endpoint: sums of what is counted, the median of what has a time in it."""
     sums = Counter[str]()
     for one in rows:
@@ -178,7 +178,7 @@ def combined(rows: Sequence[Row]) -> Row:
     lost = [one.lost for one in rows if one.lost is not None]
     is_final = len(lost) == len(rows)
     distances = [one.displacement * one.ordered for one in rows if one.displacement is not None]
-    return Row(
+    return MeasuredRow(
         endpoint=rows[0].endpoint,
         **dict(sums),
         lost=sum(lost) if is_final else None,

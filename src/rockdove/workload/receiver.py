@@ -8,7 +8,7 @@ from rockdove.client import AsyncClient
 from rockdove.core.errors import InvalidParameterValue, ReceiptHandleIsInvalid
 from rockdove.workload.caller import Caller
 from rockdove.workload.fault import Dice
-from rockdove.workload.journal import Journal, Place, receiver_name
+from rockdove.workload.journal import Journal, Partition, receiver_name
 from rockdove.workload.workload import Workload
 
 # What a receiver needs to know of a message besides its body.
@@ -23,7 +23,7 @@ class Receiver:
     """Does not ask again for a delete that was dropped: the message then comes once more, as the paper counts on."""
 
     def __init__(
-        self, client: AsyncClient, caller: Caller, dice: Dice, journal: Journal, place: Place, number: int
+        self, client: AsyncClient, caller: Caller, dice: Dice, journal: Journal, place: Partition, number: int
     ) -> None:
         self._client = client
         self._caller = caller

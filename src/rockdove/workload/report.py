@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from rockdove.workload.machine import Machine, this_machine
-from rockdove.workload.measure import Row
+from rockdove.workload.measure import MeasuredRow
 from rockdove.workload.workload import Workload
 
 # What is compared between endpoints, with what it is called there.
@@ -18,18 +18,18 @@ class Report(Struct, frozen=True):
     bench: str
     machine: Machine
     command: str
-    rows: list[Row]
+    rows: list[MeasuredRow]
     ratios: dict[str, float]
     holds: dict[str, bool]
     workload: Workload
     interrupted: bool
 
 
-def report(bench: str, command: str, workload: Workload, rows: Sequence[Row], interrupted: bool) -> Report:
+def report(bench: str, command: str, workload: Workload, rows: Sequence[MeasuredRow], interrupted: bool) -> Report:
     return Report(bench, this_machine(), command, [*rows], ratios(rows), holds(rows), workload, interrupted)
 
 
-def ratios(rows: Sequence[Row]) -> dict[str, float]:
+def ratios(rows: Sequence[MeasuredRow]) -> dict[str, float]:
     """With one endpoint, of its own rates; with several, of each to the first."""
     if len(rows) == 1:
         own = _ratio(rows[0].receive_delete_rate, rows[0].send_rate)
@@ -47,7 +47,7 @@ def _ratio(one: float | None, other: float | None) -> float | None:
     return one / other if one is not None and other else None
 
 
-def holds(rows: Sequence[Row]) -> dict[str, bool]:
+def holds(rows: Sequence[MeasuredRow]) -> dict[str, bool]:
     found: dict[str, bool] = {}
     for one in rows:
         at = "" if len(rows) == 1 else f" at {one.endpoint}"

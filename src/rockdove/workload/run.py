@@ -22,7 +22,7 @@ from rockdove.workload.ground import Ground
 from rockdove.workload.interrupt import Interrupt
 from rockdove.workload.job import Job
 from rockdove.workload.journal import Journal, Notes, Sink
-from rockdove.workload.measure import Round, Row, combined, row
+from rockdove.workload.measure import MeasuredRow, Round, combined, row
 from rockdove.workload.tracing import Tracing
 from rockdove.workload.workload import Faults, Thread, Workload
 
@@ -58,13 +58,13 @@ class Plan(Struct, frozen=True, kw_only=True):
 class Result(Struct, frozen=True):
     """A row for each endpoint with at least one round."""
 
-    rows: list[Row]
+    rows: list[MeasuredRow]
     interrupted: bool
 
 
 def contest(plan: Plan, watcher: Watcher, interrupt: Interrupt) -> Result:
     """All endpoints in turn, round by round, so that what disturbs one disturbs all. Raises `WorkloadFailed`."""
-    found: list[list[Row]] = [[] for _ in plan.endpoints]
+    found: list[list[MeasuredRow]] = [[] for _ in plan.endpoints]
     for number, (place, endpoint) in product(range(plan.rounds), enumerate(plan.endpoints)):
         if interrupt.heard:
             break

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rockdove.client import AsyncClient
 from rockdove.workload.caller import Caller
-from rockdove.workload.journal import Journal, Place
+from rockdove.workload.journal import Journal, Partition
 from rockdove.workload.payload import Stamp, draw, write
 from rockdove.workload.workload import Workload
 
@@ -15,7 +15,7 @@ class Sender:
     """Numbers its messages from 0. One whose request or answer was dropped is sent again under the same number."""
 
     def __init__(
-        self, client: AsyncClient, caller: Caller, journal: Journal, place: Place, number: int, run: str
+        self, client: AsyncClient, caller: Caller, journal: Journal, place: Partition, number: int, run: str
     ) -> None:
         self._client = client
         self._caller = caller

@@ -8,7 +8,7 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 from rockdove.client import Client
 from rockdove.spark.service import place
 from rockdove.spark.service.option import Options
-from rockdove.spark.service.place import Place
+from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.source.schema import Table, table
 from tests.support.server import STORES
 from tests.support.service import RunningService, Services
@@ -50,7 +50,7 @@ def queue(client: Client, new_name: Callable[..., str]) -> str:
 
 
 @pytest.fixture
-def where(steady: RunningService, queue: str) -> Place:
+def where(steady: RunningService, queue: str) -> QueuePlace:
     return place.find(Options({"queue": queue, "endpoint": steady.endpoint}))
 
 

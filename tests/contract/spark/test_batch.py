@@ -10,7 +10,7 @@ import pytest
 from rockdove.client import Client, Outgoing
 from rockdove.spark.service import place
 from rockdove.spark.service.option import Options
-from rockdove.spark.service.place import Place
+from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused
 from rockdove.spark.source.batch import Drain, Peek
 from rockdove.spark.source.schema import Table
@@ -24,7 +24,7 @@ def rows(reader: Any) -> list[dict[str, Any]]:
     return [row for partition in partitions for batch in reader.read(partition) for row in batch.to_pylist()]
 
 
-def test_a_look_disturbs_nothing(where: Place, narrow: Table, client: Client, queue: str) -> None:
+def test_a_look_disturbs_nothing(where: QueuePlace, narrow: Table, client: Client, queue: str) -> None:
     client.send_batch(queue, bodies(30))
     for _ in range(2):
         found = rows(Peek(where, narrow, None))
@@ -34,7 +34,7 @@ def test_a_look_disturbs_nothing(where: Place, narrow: Table, client: Client, qu
     assert len(rows(Peek(where, narrow, 7))) == 7
 
 
-def test_a_look_shows_all_that_a_deep_queue_has(where: Place, narrow: Table, client: Client, queue: str) -> None:
+def test_a_look_shows_all_that_a_deep_queue_has(where: QueuePlace, narrow: Table, client: Client, queue: str) -> None:
     for chunk in range(10):
         client.publish_once(queue, "fill", chunk, 0, "one", bodies(1_000, begin=1_000 * chunk))
     found = rows(Peek(where, narrow, None))
@@ -43,13 +43,13 @@ def test_a_look_shows_all_that_a_deep_queue_has(where: Place, narrow: Table, cli
     assert counts(client, queue) == (10_000, 0)
 
 
-def test_an_empty_queue_is_an_empty_table(where: Place, narrow: Table) -> None:
+def test_an_empty_queue_is_an_empty_table(where: QueuePlace, narrow: Table) -> None:
     assert rows(Peek(where, narrow, None)) == []
     assert rows(Drain(where, narrow, "x", None, None)) == []
 
 
 def test_a_drain_with_the_same_id_gives_the_same_rows(
-    where: Place, narrow: Table, client: Client, queue: str, steady: RunningService
+    where: QueuePlace, narrow: Table, client: Client, queue: str, steady: RunningService
 ) -> None:
     client.send_batch(queue, bodies(40))
     first = rows(Drain(where, narrow, "report", None, None))
@@ -71,14 +71,14 @@ def test_a_drain_with_the_same_id_gives_the_same_rows(
 
 
 @pytest.mark.parametrize("most", [1, 10, 16, 17, 39])
-def test_at_most_is_at_most(most: int, where: Place, narrow: Table, client: Client, queue: str) -> None:
+def test_at_most_is_at_most(most: int, where: QueuePlace, narrow: Table, client: Client, queue: str) -> None:
     client.send_batch(queue, bodies(40))
     assert len(rows(Drain(where, narrow, "few", most, None))) == most
     assert counts(client, queue) == (40 - most, most)
 
 
 def test_an_id_that_holds_more_than_is_wanted_is_refused(
-    where: Place, narrow: Table, client: Client, queue: str
+    where: QueuePlace, narrow: Table, client: Client, queue: str
 ) -> None:
     client.send_batch(queue, bodies(40))
     rows(Drain(where, narrow, "report", 32, None))
@@ -88,7 +88,7 @@ def test_an_id_that_holds_more_than_is_wanted_is_refused(
 
 
 def test_an_id_gives_all_that_it_holds_also_where_less_would_do(
-    where: Place, narrow: Table, client: Client, queue: str
+    where: QueuePlace, narrow: Table, client: Client, queue: str
 ) -> None:
     """What is acknowledged together is read together."""
     client.send_batch(queue, bodies(12))
@@ -97,7 +97,7 @@ def test_an_id_gives_all_that_it_holds_also_where_less_would_do(
     assert len(rows(Drain(where, narrow, "report", 16, None))) == 12
 
 
-def test_a_drain_takes_no_more_than_it_may(where: Place, narrow: Table, client: Client, queue: str) -> None:
+def test_a_drain_takes_no_more_than_it_may(where: QueuePlace, narrow: Table, client: Client, queue: str) -> None:
     client.send_batch(queue, bodies(40))
     first = rows(Drain(where, narrow, "few", 32, None))
     assert len(first) == 32
@@ -108,14 +108,14 @@ def test_a_drain_takes_no_more_than_it_may(where: Place, narrow: Table, client: 
 
 
 @pytest.fixture
-def ordered(steady: RunningService, client: Client, new_name: Callable[..., str]) -> Place:
+def ordered(steady: RunningService, client: Client, new_name: Callable[..., str]) -> QueuePlace:
     """A FIFO queue."""
     queue = f"{new_name()}.fifo"
     client.create_queue(queue, attributes={"FifoQueue": "true", "ContentBasedDeduplication": "true"})
     return place.find(Options({"queue": queue, "endpoint": steady.endpoint}))
 
 
-def test_a_drain_of_a_fifo_queue_cuts_no_group(narrow: Table, client: Client, ordered: Place) -> None:
+def test_a_drain_of_a_fifo_queue_cuts_no_group(narrow: Table, client: Client, ordered: QueuePlace) -> None:
     sent = [Outgoing(body=f"{group} {number:02}", group_id=group) for number in range(30) for group in "abc"]
     client.send_batch(ordered.queue, sent)
     found = [row["body"] for row in rows(Drain(ordered, narrow, "report", 100, None))]
@@ -125,14 +125,14 @@ def test_a_drain_of_a_fifo_queue_cuts_no_group(narrow: Table, client: Client, or
     assert [row["body"] for row in rows(Drain(ordered, narrow, "report", 100, 3))] == found
 
 
-def test_a_drain_of_a_fifo_queue_reads_shards_that_it_had(narrow: Table, client: Client, ordered: Place) -> None:
+def test_a_drain_of_a_fifo_queue_reads_shards_that_it_had(narrow: Table, client: Client, ordered: QueuePlace) -> None:
     client.send_batch(ordered.queue, [Outgoing(body=group, group_id=group) for group in "ab"])
     assert len(client.lease_batch(ordered.queue, "report", 5, 0, limit=1).messages) == 1
     assert sorted(row["body"] for row in rows(Drain(ordered, narrow, "report", None, None))) == ["a", "b"]
 
 
 def test_a_drain_takes_nothing_in_place_of_what_was_deleted(
-    where: Place, narrow: Table, client: Client, queue: str
+    where: QueuePlace, narrow: Table, client: Client, queue: str
 ) -> None:
     client.send_batch(queue, bodies(32))
     assert len(rows(Drain(where, narrow, "report", 32, None))) == 32

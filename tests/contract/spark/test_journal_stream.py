@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rockdove.client import Client
 from rockdove.spark.service.option import Options
-from rockdove.spark.service.place import Place
+from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused
 from rockdove.spark.source import option
 from rockdove.spark.source.journal import Journal
@@ -29,7 +29,7 @@ Make = Callable[..., Engine]
 
 
 @pytest.fixture
-def make(where: Place, narrow: Table, steady: RunningService, tmp_path: Path) -> Make:
+def make(where: QueuePlace, narrow: Table, steady: RunningService, tmp_path: Path) -> Make:
     """`make(seed, risk)` gives a query that is killed so often."""
     chosen = option.for_stream(Options({"maxMessagesPerTrigger": "25", "waitTimeSeconds": "0"}))
     whole = (where, narrow, chosen, tmp_path / "journal")
@@ -68,7 +68,7 @@ def test_a_run_ends_although_messages_keep_coming(
 
 
 def test_a_checkpoint_of_another_queue_is_refused(
-    make: Make, client: Client, queue: str, where: Place, narrow: Table, tmp_path: Path
+    make: Make, client: Client, queue: str, where: QueuePlace, narrow: Table, tmp_path: Path
 ) -> None:
     client.send_batch(queue, bodies(5))
     engine = make()

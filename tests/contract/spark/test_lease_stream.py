@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rockdove.client import Client
 from rockdove.spark.service import place
 from rockdove.spark.service.option import Options
-from rockdove.spark.service.place import Place
+from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused
 from rockdove.spark.source import option
 from rockdove.spark.source.lease import LeaseStream, Shard
@@ -36,11 +36,11 @@ class Doomed(Engine):
 
 
 @pytest.fixture
-def make(where: Place, narrow: Table) -> Make:
+def make(where: QueuePlace, narrow: Table) -> Make:
     """`make(seed, risk, consumer="c")` gives a query that is killed so often, with these options."""
 
     def engine(
-        seed: int = 1, risk: float = 0, kind: type[Engine] = Engine, at: Place = where, **options: str
+        seed: int = 1, risk: float = 0, kind: type[Engine] = Engine, at: QueuePlace = where, **options: str
     ) -> Engine:
         chosen = option.for_stream(Options({"maxMessagesPerTrigger": "25", "waitTimeSeconds": "0", **options}))
         reader = LeaseStream(at, narrow, chosen)
@@ -150,7 +150,7 @@ def test_a_run_ends_although_messages_keep_coming(make: Make, client: Client, qu
 
 
 def test_a_run_ends_although_others_hold_what_looks_visible(
-    client: Client, narrow: Table, where: Place, new_name: Callable[..., str]
+    client: Client, narrow: Table, where: QueuePlace, new_name: Callable[..., str]
 ) -> None:
     """On a FIFO queue messages behind one in flight count as visible, and cannot be leased."""
     fifo = new_name(".fifo")
@@ -245,7 +245,7 @@ def test_a_checkpoint_that_was_copied_is_refused_once_the_other_is_further(
 
 
 def test_an_old_copy_is_refused_before_it_acknowledges_what_a_newer_one_has_leased(
-    make: Make, client: Client, queue: str, where: Place, narrow: Table
+    make: Make, client: Client, queue: str, where: QueuePlace, narrow: Table
 ) -> None:
     """A sink that skips batches would not run the tasks that are refused."""
 
@@ -268,7 +268,7 @@ def test_an_old_copy_is_refused_before_it_acknowledges_what_a_newer_one_has_leas
     assert Counter(row["body"] for row in engine.rows) == Counter(bodies(50))
 
 
-def test_a_checkpoint_of_another_queue_is_refused(make: Make, client: Client, queue: str, where: Place) -> None:
+def test_a_checkpoint_of_another_queue_is_refused(make: Make, client: Client, queue: str, where: QueuePlace) -> None:
     client.send_batch(queue, bodies(5))
     engine = make(kind=Doomed)
     with pytest.raises(Killed):
@@ -299,7 +299,7 @@ def test_a_queue_that_was_deleted_is_one_clear_error(make: Make, client: Client,
 
 
 def test_a_replay_goes_on_behind_a_lease_whose_messages_were_purged(
-    where: Place, narrow: Table, client: Client, queue: str
+    where: QueuePlace, narrow: Table, client: Client, queue: str
 ) -> None:
     reader = LeaseStream(where, narrow, option.for_stream(Options({})))
     task = Shard("c", shard=0, begin=0, end=3, size=2)

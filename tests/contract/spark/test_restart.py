@@ -10,10 +10,10 @@ import pytest
 from rockdove.client import Client
 from rockdove.spark.service import place
 from rockdove.spark.service.option import Options
-from rockdove.spark.service.place import Place
+from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.sink.publish import Publication
 from rockdove.spark.sink.reject import Origin
-from rockdove.spark.sink.row import Row
+from rockdove.spark.sink.row import SinkRow
 from rockdove.spark.source import option
 from rockdove.spark.source.lease import LeaseStream
 from rockdove.spark.source.schema import Table
@@ -29,7 +29,7 @@ def mortal(server: ServerFactory) -> Server:
 
 
 @pytest.fixture
-def spot(mortal: Server, new_name: Callable[..., str]) -> Place:
+def spot(mortal: Server, new_name: Callable[..., str]) -> QueuePlace:
     name = new_name()
     with Client(mortal.endpoint) as client:
         client.create_queue(name)
@@ -60,7 +60,7 @@ class Fall:
             self._starting.join()
 
 
-def test_a_query_goes_on(mortal: Server, spot: Place, narrow: Table) -> None:
+def test_a_query_goes_on(mortal: Server, spot: QueuePlace, narrow: Table) -> None:
     with Client(spot.endpoint) as client:
         client.send_batch(spot.queue, bodies(100))
     fall = Fall(mortal, {3, 8})
@@ -77,10 +77,10 @@ def test_a_query_goes_on(mortal: Server, spot: Place, narrow: Table) -> None:
     assert Counter(row["body"] for row in engine.rows) == Counter(bodies(100))
 
 
-def test_a_task_goes_on(mortal: Server, spot: Place) -> None:
+def test_a_task_goes_on(mortal: Server, spot: QueuePlace) -> None:
     fall = Fall(mortal, {1_500})
 
-    def shaken() -> Iterator[Row]:
+    def shaken() -> Iterator[SinkRow]:
         for row in rows(bodies(2_500)):
             fall.step()
             yield row

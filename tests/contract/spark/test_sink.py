@@ -14,12 +14,12 @@ from rockdove.client import Client, Outgoing
 from rockdove.core.errors import AccessDenied, Fault, InvalidParameterValue
 from rockdove.core.limits import MAX_MESSAGE_BYTES
 from rockdove.core.message import Attribute
-from rockdove.spark.service.place import Place
+from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused
 from rockdove.spark.sink.chunk import deduplicated
 from rockdove.spark.sink.publish import Publication
 from rockdove.spark.sink.reject import Origin, RowsRefused
-from rockdove.spark.sink.row import Row, Wrong
+from rockdove.spark.sink.row import SinkRow, Wrong
 from rockdove.spark.sink.send import Sending
 from rockdove.wire.shape import BatchResultErrorEntry
 from tests.contract.spark.conftest import bodies
@@ -33,13 +33,13 @@ class Killed(Exception):
     """The executor was killed here."""
 
 
-def rows(texts: Iterable[str | None]) -> Iterator[Row]:
+def rows(texts: Iterable[str | None]) -> Iterator[SinkRow]:
     for place, text in enumerate(texts):
         wrong = Wrong("NoBody", "it is null", None) if text is None else None
-        yield Row(place, Outgoing(body=text or ""), wrong)
+        yield SinkRow(place, Outgoing(body=text or ""), wrong)
 
 
-def dying(found: Iterable[Row], after: int) -> Iterator[Row]:
+def dying(found: Iterable[SinkRow], after: int) -> Iterator[SinkRow]:
     for row in found:
         if row.place == after:
             raise Killed
@@ -55,7 +55,7 @@ def taken(client: Client, queue: str) -> list[str]:
 
 
 @pytest.fixture
-def attempt(client: Client, where: Place) -> Callable[..., Publication]:
+def attempt(client: Client, where: QueuePlace) -> Callable[..., Publication]:
     def make(name: str, origin: Origin = ORIGIN, rejects: Path | None = None) -> Publication:
         return Publication(client, where, origin, name, None if rejects is None else str(rejects))
 
@@ -93,7 +93,7 @@ def test_attempts_at_the_same_time_publish_once(attempt: Attempt, client: Client
     """A speculative task: both stage, and one is the first to finish."""
     inner = attempt("b")
 
-    def overtaken() -> Iterator[Row]:
+    def overtaken() -> Iterator[SinkRow]:
         for row in rows(bodies(1_500)):
             if row.place == 1_300:
                 assert inner.write(rows(bodies(1_500))) == (1_500, 0)
@@ -222,7 +222,7 @@ def test_rows_that_are_all_rejected_are_published_as_none(
 
 
 def test_queues_share_a_folder_of_rejects(
-    client: Client, where: Place, new_name: Callable[..., str], tmp_path: Path
+    client: Client, where: QueuePlace, new_name: Callable[..., str], tmp_path: Path
 ) -> None:
     other = new_name()
     client.create_queue(other)
@@ -268,7 +268,7 @@ def test_a_queue_that_takes_less_says_so_by_row(attempt: Attempt, client: Client
 
 def test_all_of_a_row_arrives(attempt: Attempt, client: Client, queue: str, steady: RunningService) -> None:
     message = Outgoing(body="b", attributes={"n": Attribute("Number.int", "7")}, delay_s=60, group_id="tenant")
-    attempt("a").write([Row(0, message)])
+    attempt("a").write([SinkRow(0, message)])
     assert client.receive(queue) == []
     steady.advance(61)
     (found,) = client.receive(queue)
@@ -277,12 +277,12 @@ def test_all_of_a_row_arrives(attempt: Attempt, client: Client, queue: str, stea
 
 
 def test_a_fifo_queue_keeps_the_order_of_a_partition(
-    client: Client, where: Place, new_name: Callable[..., str]
+    client: Client, where: QueuePlace, new_name: Callable[..., str]
 ) -> None:
     fifo = new_name(".fifo")
     client.create_queue(fifo, attributes={"FifoQueue": "true"})
     texts = [f"{n % 7}" for n in range(1_100)]
-    found = deduplicated([Row(at, Outgoing(body=text, group_id="g")) for at, text in enumerate(texts)], ORIGIN)
+    found = deduplicated([SinkRow(at, Outgoing(body=text, group_id="g")) for at, text in enumerate(texts)], ORIGIN)
     Publication(client, replace(where, queue=fifo), ORIGIN, "a", None).write(found)
     received: list[str] = []
     while messages := client.receive(fifo, limit=100):
@@ -311,7 +311,7 @@ def test_each_row_is_there_once_whenever_tasks_die(seed: int, attempt: Attempt, 
     assert Counter(taken(client, queue)) == expected
 
 
-def test_elsewhere_rows_are_sent_at_least_once(client: Client, where: Place, queue: str, tmp_path: Path) -> None:
+def test_elsewhere_rows_are_sent_at_least_once(client: Client, where: QueuePlace, queue: str, tmp_path: Path) -> None:
     texts = [*bodies(25), WRONG, None]
     for _ in range(2):
         assert Sending(client, where, ORIGIN, str(tmp_path)).write(rows(texts)) == (25, 2)
@@ -322,19 +322,19 @@ def test_elsewhere_rows_are_sent_at_least_once(client: Client, where: Place, que
 
 
 def test_elsewhere_a_fifo_queue_drops_what_a_second_attempt_sends(
-    client: Client, where: Place, new_name: Callable[..., str]
+    client: Client, where: QueuePlace, new_name: Callable[..., str]
 ) -> None:
     fifo = new_name(".fifo")
     client.create_queue(fifo, attributes={"FifoQueue": "true"})
     for _ in range(2):
-        messages = [Row(at, Outgoing(body="same", group_id=f"g{at}")) for at in range(15)]
+        messages = [SinkRow(at, Outgoing(body="same", group_id=f"g{at}")) for at in range(15)]
         Sending(client, replace(where, queue=fifo), ORIGIN, None).write(deduplicated(messages, ORIGIN))
     assert len(client.receive(fifo, limit=100)) == 15
 
 
 @pytest.mark.parametrize("good", range(1, 6))
 def test_elsewhere_rows_that_the_service_cannot_store_are_sent_again(
-    good: int, client: Client, where: Place, queue: str, monkeypatch: pytest.MonkeyPatch
+    good: int, client: Client, where: QueuePlace, queue: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Up to the last attempt, which counts like any other."""
     troubles = iter([True] * (good - 1) + [False])
@@ -344,7 +344,7 @@ def test_elsewhere_rows_that_the_service_cannot_store_are_sent_again(
 
 
 def test_elsewhere_rows_that_the_service_never_stores_are_named(
-    client: Client, where: Place, monkeypatch: pytest.MonkeyPatch
+    client: Client, where: QueuePlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Client, "send_batch", _storing(lambda: True))
     with pytest.raises(RowsRefused, match=r"did not store row 1 \(InternalError\), asked 5 times"):
@@ -367,7 +367,7 @@ def _storing(trouble: Callable[[], bool]) -> Callable[..., Any]:
 
 
 def test_elsewhere_a_row_for_which_all_are_refused_is_named_or_kept(
-    client: Client, where: Place, queue: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: Client, where: QueuePlace, queue: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _refuse_requests(monkeypatch, InvalidParameterValue("Message must be shorter than 1024 bytes."))
     texts = ["a", LARGE, *bodies(20)]
@@ -380,7 +380,7 @@ def test_elsewhere_a_row_for_which_all_are_refused_is_named_or_kept(
 
 
 def test_elsewhere_what_is_wrong_with_the_query_is_no_fault_of_a_row(
-    client: Client, where: Place, queue: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: Client, where: QueuePlace, queue: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _refuse_requests(monkeypatch, AccessDenied("no"))
     with pytest.raises(AccessDenied):

@@ -12,10 +12,10 @@ from rockdove.trace import Event
 from rockdove.workload.answer import Answer
 from rockdove.workload.caller import Caller, is_passing
 from rockdove.workload.fault import Dice, generator
-from rockdove.workload.journal import Journal, Place
+from rockdove.workload.journal import Journal, Partition
 from rockdove.workload.workload import Faults, Thread
 
-PLACE = Place(0, "q", "http://h/000000000000/q")
+PLACE = Partition(0, "q", "http://h/000000000000/q")
 NONE = Faults()
 GONE = Unreachable("http://h", "refused", "start it")
 

@@ -4,10 +4,10 @@ from msgspec import Struct, field
 
 from rockdove.trace import Event
 from rockdove.workload.answer import Answer
-from rockdove.workload.journal import Journal, Place
+from rockdove.workload.journal import Journal, Partition
 from rockdove.workload.payload import Stamp, write
 
-PLACE = Place(2, "bench-run-2", "http://h/000000000000/bench-run-2")
+PLACE = Partition(2, "bench-run-2", "http://h/000000000000/bench-run-2")
 STAMP = Stamp("run", 2, 1, 7)
 ANSWER: Answer[object] = Answer(None, 1_000_000, 1_000_500, 500)
 
@@ -57,4 +57,4 @@ def test_a_message_of_another_run_or_queue_is_not_ours() -> None:
 
 
 def test_a_url_without_an_account_has_none() -> None:
-    assert Place(0, "q", "http://h/queue/q").account is None
+    assert Partition(0, "q", "http://h/queue/q").account is None

@@ -24,7 +24,7 @@ BELOW: Final = -1
 Floats = NDArray[np.float64]
 
 
-class Row(NamedTuple):
+class BucketRow(NamedTuple):
     """A bucket; sums are of microseconds and of their squares."""
 
     bucket: int
@@ -44,7 +44,7 @@ class Histogram:
     squares: Floats
 
     @classmethod
-    def of_rows(cls, rows: Iterable[Row]) -> Self:
+    def of_rows(cls, rows: Iterable[BucketRow]) -> Self:
         """What Spark has counted; rows of the same bucket are added up."""
         table = np.asarray([tuple(row) for row in rows], np.float64).reshape(-1, 4)
         bucket, place = np.unique(table[:, 0], return_inverse=True)
@@ -124,10 +124,10 @@ class Histogram:
         return float((self.count * (self._middle - self.mean) ** power).sum() / self.number)
 
 
-def rows(seconds: Iterable[float]) -> list[Row]:
+def rows(seconds: Iterable[float]) -> list[BucketRow]:
     """A row for each time; those of the same bucket are not added up."""
     found = []
     for second in seconds:
         us = second * 1e6
-        found.append(Row(BELOW if us < 1 else math.floor(math.log2(us) * PER_OCTAVE), 1, us, us * us))
+        found.append(BucketRow(BELOW if us < 1 else math.floor(math.log2(us) * PER_OCTAVE), 1, us, us * us))
     return found

@@ -15,7 +15,7 @@ from rockdove.capacity.petri.flat import FlatNet, FlatPlace
 from rockdove.capacity.petri.monitor import Average, Breakpoint, Collector, Count, Monitor
 from rockdove.capacity.petri.program import Hook
 from rockdove.capacity.petri.state import PlaceState
-from rockdove.capacity.petri.statistic import Level, Sample, Tally
+from rockdove.capacity.petri.statistic import Level, Observations, Sample
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Hooks:
     lines: dict[int, list[Hook]] = field(default_factory=dict)
     names: dict[str, Any] = field(default_factory=dict)
     samples: dict[str, Sample] = field(default_factory=dict)
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    tallies: dict[str, Observations] = field(default_factory=dict)
     levels: dict[str, Level] = field(default_factory=dict)
     # How to look at what each level is of.
     looks: dict[str, Callable[[], float]] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class _Builder:
                 self._found.names[call] = sample.values.append
                 self._on_transition(monitor, f"{call}({self._text(monitor, monitor.value)})")
             case Count():
-                tally = self._found.tallies[monitor.name] = Tally()
+                tally = self._found.tallies[monitor.name] = Observations()
                 self._found.names[call] = tally.note
                 self._on_transition(monitor, f"{call}()")
             case Average():

@@ -21,7 +21,7 @@ from rockdove.capacity.petri.net import Net
 from rockdove.capacity.petri.output import counted
 from rockdove.capacity.petri.program import Program, program
 from rockdove.capacity.petri.state import Event, PlaceState
-from rockdove.capacity.petri.statistic import Level, Sample, Tally
+from rockdove.capacity.petri.statistic import Level, Observations, Sample
 
 Fire = Callable[[float], bool]
 
@@ -348,7 +348,7 @@ class Simulator:
 
     def restart_monitors(self) -> None:
         """Forget what was collected so far: what happened until now was warming up."""
-        found: list[Sample | Tally | Level] = [*self._hooks.samples.values(), *self._hooks.tallies.values()]
+        found: list[Sample | Observations | Level] = [*self._hooks.samples.values(), *self._hooks.tallies.values()]
         for each in (*found, *self._hooks.levels.values()):
             each.restart(self.now)
 
@@ -361,7 +361,7 @@ class Simulator:
         """What a `Collector` has collected."""
         return self._hooks.samples[name]
 
-    def tally(self, name: str) -> Tally:
+    def tally(self, name: str) -> Observations:
         """What a `Count` has counted."""
         return self._hooks.tallies[name]
 

@@ -43,7 +43,7 @@ class Sample:
 
 
 @dataclass
-class Tally:
+class Observations:
     """A number of firings."""
 
     count: int = 0

@@ -22,7 +22,7 @@ _STORES = "sqlite:DIR"
 Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")]
 
 
-class Place(Protocol):
+class AccountPlace(Protocol):
     """What can carry out the steps of `rockdove.client.account`."""
 
     names: Names
@@ -33,7 +33,7 @@ class Place(Protocol):
 class Reach(Protocol):
     """Opens the one place that the command line names; the service, if it names none."""
 
-    def __call__(self, create: bool = False) -> AbstractContextManager[Place]:
+    def __call__(self, create: bool = False) -> AbstractContextManager[AccountPlace]:
         """``create``: a folder may be new."""
 
 
@@ -83,7 +83,7 @@ def _reach(
     endpoint: str,
     region: str | None,
     create: bool = False,
-) -> Iterator[Place]:
+) -> Iterator[AccountPlace]:
     named = [folder is not None, store_url is not None, _is_flag(ctx, "endpoint")]
     if sum(named) > 1:
         raise Failure("--data, --store and --endpoint exclude each other; give one of them", Code.USAGE)

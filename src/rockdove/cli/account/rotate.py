@@ -40,7 +40,7 @@ def rotate(
             _begin(there, output, name)
 
 
-def _begin(there: place.Place, output: Output, name: str) -> None:
+def _begin(there: place.AccountPlace, output: Output, name: str) -> None:
     made = there.run(account.rotate_account_key(there.names, name))
     if output.as_json:
         output.document(
@@ -56,7 +56,7 @@ def _begin(there: place.Place, output: Output, name: str) -> None:
     note(f'{made.old_access_key} works, too, until "rockdove account rotate {name} --finish"')
 
 
-def _end(there: place.Place, output: Output, name: str, cancel: bool) -> None:
+def _end(there: place.AccountPlace, output: Output, name: str, cancel: bool) -> None:
     ended = there.run(account.finish_account_rotation(there.names, name, cancel=cancel))
     if output.as_json:
         output.document({"access_key": ended.access_key, "retired_access_key": ended.retired_access_key})

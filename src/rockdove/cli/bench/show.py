@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rockdove.cli.failure import Code, Failure
 from rockdove.cli.figure import amount
 from rockdove.cli.output import Output, note
-from rockdove.workload import Report, Row, Times
+from rockdove.workload import MeasuredRow, Report, Times
 
 _UNKNOWN = "-"
 
@@ -27,7 +27,7 @@ def show(report: Report, output: Output) -> None:
     _judge(report.rows)
 
 
-def _column(row: Row, first: Row) -> list[tuple[str, str]]:
+def _column(row: MeasuredRow, first: MeasuredRow) -> list[tuple[str, str]]:
     """Names and figures; an empty figure is nothing to tell."""
     return [
         ("messages sent", f"{row.sent:,}"),
@@ -75,6 +75,6 @@ def _some(number: int) -> str:
     return f"{number:,}" if number else ""
 
 
-def _judge(rows: Sequence[Row]) -> None:
+def _judge(rows: Sequence[MeasuredRow]) -> None:
     if lost := [f"{amount(row.lost, 'message')} at {row.endpoint}" for row in rows if row.lost]:
         raise Failure(f"lost: {', '.join(lost)}")

@@ -4,7 +4,7 @@ A policy is a small pure object over a read-only view of the physical queues, so
 the very same one.
 """
 
-from rockdove.core.dequeue.base import Policy, View
+from rockdove.core.dequeue.base import DequeuePolicy, View
 from rockdove.core.dequeue.wake import Wake
 
-__all__ = ["Policy", "View", "Wake"]
+__all__ = ["DequeuePolicy", "View", "Wake"]

@@ -19,7 +19,7 @@ class View(Protocol):
         """False only if a visit would certainly be a miss."""
 
 
-class Policy(Protocol):
+class DequeuePolicy(Protocol):
     """Decides the visits of one receive. The broker stops asking once it has as many messages as were wanted."""
 
     # Whether a receive that found nothing is held until something comes, instead of polling again.

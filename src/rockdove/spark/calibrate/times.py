@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rockdove.capacity.fit.histogram import BELOW, PER_OCTAVE, Histogram, Row
+from rockdove.capacity.fit.histogram import BELOW, PER_OCTAVE, BucketRow, Histogram
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -13,7 +13,7 @@ def histogram(rows: "DataFrame", micros: "Column", times: "Column | None" = None
     return gather(collect(rows, micros, times))
 
 
-def collect(rows: "DataFrame", micros: "Column", times: "Column | None" = None) -> list[Row]:
+def collect(rows: "DataFrame", micros: "Column", times: "Column | None" = None) -> list[BucketRow]:
     from pyspark.sql import functions as f
 
     # What clocks, or two of them, make negative is nothing.
@@ -27,8 +27,8 @@ def collect(rows: "DataFrame", micros: "Column", times: "Column | None" = None) 
         f.sum(f.col("us") * f.col("times")).alias("total"),
         f.sum(f.col("us") * f.col("us") * f.col("times")).alias("squares"),
     )
-    return [Row(*row) for row in counted.collect()]
+    return [BucketRow(*row) for row in counted.collect()]
 
 
-def gather(rows: list[Row]) -> Histogram | None:
+def gather(rows: list[BucketRow]) -> Histogram | None:
     return Histogram.of_rows(rows) if rows else None

@@ -4,7 +4,7 @@ from typing import Final
 
 from rockdove.client import Retry, UnexpectedAnswer
 from rockdove.core.errors import Fault
-from rockdove.spark.service.place import SERVICE, Place
+from rockdove.spark.service.place import SERVICE, QueuePlace
 
 # What may be wrong before a service looks which operation is wanted.
 _TELLS_NOTHING: Final = frozenset(
@@ -23,7 +23,7 @@ _TELLS_NOTHING: Final = frozenset(
 _GATEWAY: Final = (502, 503, 504)
 
 
-def is_rockdove(place: Place) -> bool:
+def is_rockdove(place: QueuePlace) -> bool:
     """Asks for something that only Rockdove has, and that disturbs nothing. Raises what a queue that is not there does.
 
     A service that does not answer, or is out of order, is not taken for another one: that would change the promise.

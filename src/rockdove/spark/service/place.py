@@ -28,7 +28,7 @@ _FIRST: Final = 6
 _REGION = re.compile(r"^(?:sqs|queue)\.([a-z0-9-]+)\.amazonaws\.com")
 
 
-class Place(Struct, frozen=True):
+class QueuePlace(Struct, frozen=True):
     """Pickled with readers and writers; its text has no secrets."""
 
     queue: str
@@ -55,7 +55,7 @@ class Place(Struct, frozen=True):
         return f"{self.queue_name} at {self.endpoint}"
 
 
-def find(options: Options) -> Place:
+def find(options: Options) -> QueuePlace:
     """Raises `BadOption`."""
     queue = options.text(QUEUE) or options.text("path")
     if queue is None:
@@ -71,7 +71,7 @@ def find(options: Options) -> Place:
         raise BadOption(f"the option {ENDPOINT}: {error}") from None
     patience_s = options.number(PATIENCE, 0, _MAX_PATIENCE_S)
     found = _REGION.match(endpoint.host)
-    return Place(
+    return QueuePlace(
         queue=queue,
         endpoint=endpoint.url,
         region=options.text(REGION) or (found[1] if found else None),

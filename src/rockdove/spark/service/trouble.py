@@ -14,14 +14,14 @@ from rockdove.core.errors import (
     RockdoveError,
     UnknownOperation,
 )
-from rockdove.spark.service.place import SERVICE, Place
+from rockdove.spark.service.place import SERVICE, QueuePlace
 
 
 class Refused(RockdoveError):
     """The query cannot go on; the message tells why."""
 
 
-def same_queue(place: Place, name: str) -> None:
+def same_queue(place: QueuePlace, name: str) -> None:
     """Raises `Refused` if a checkpoint has the name of another queue. Old ones have none."""
     if name and name != place.queue_name:
         raise Refused(
@@ -31,7 +31,7 @@ def same_queue(place: Place, name: str) -> None:
 
 
 @contextmanager
-def told(place: Place, ended: str | None = None) -> Iterator[None]:
+def told(place: QueuePlace, ended: str | None = None) -> Iterator[None]:
     """Faults that have a meaning of their own for queries are raised as `Refused`.
 
     ``ended`` is told of a lease that has ended, unless it is that of a stream.

@@ -8,17 +8,17 @@ from msgspec.structs import replace
 
 from rockdove.core.limits import MAX_MESSAGE_BYTES
 from rockdove.spark.sink.reject import Origin, Reject
-from rockdove.spark.sink.row import Row
+from rockdove.spark.sink.row import SinkRow
 
 
 class Chunk(Struct):
     """Rows for one request, and the rows found on the way to it that cannot be sent at all."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[SinkRow] = field(default_factory=list)
     rejects: list[Reject] = field(default_factory=list)
 
 
-def cut(rows: Iterable[Row], most: int) -> Iterator[Chunk]:
+def cut(rows: Iterable[SinkRow], most: int) -> Iterator[Chunk]:
     """Together as large as one message may be: in its most wasteful encoding a request has room for that."""
     chunk, room = Chunk(), MAX_MESSAGE_BYTES
     for row in rows:
@@ -39,7 +39,7 @@ def cut(rows: Iterable[Row], most: int) -> Iterator[Chunk]:
         yield chunk
 
 
-def deduplicated(rows: Iterable[Row], origin: Origin) -> Iterator[Row]:
+def deduplicated(rows: Iterable[SinkRow], origin: Origin) -> Iterator[SinkRow]:
     """For FIFO queues: rows that bring no deduplication id get one that is the same in every attempt."""
     for row in rows:
         if row.message.deduplication_id is not None:
@@ -49,11 +49,11 @@ def deduplicated(rows: Iterable[Row], origin: Origin) -> Iterator[Row]:
         yield _named(row, hashlib.sha256(name.encode()).hexdigest())
 
 
-def plain(rows: Iterable[Row]) -> Iterator[Row]:
+def plain(rows: Iterable[SinkRow]) -> Iterator[SinkRow]:
     """For standard queues, which have no deduplication and refuse ids for it: rows of a FIFO queue can be sent on."""
     for row in rows:
         yield row if row.message.deduplication_id is None else _named(row, None)
 
 
-def _named(row: Row, own: str | None) -> Row:
+def _named(row: SinkRow, own: str | None) -> SinkRow:
     return replace(row, message=replace(row.message, deduplication_id=own))

@@ -8,11 +8,11 @@ from msgspec import Struct, field
 
 from rockdove.client import Client
 from rockdove.core.limits import MAX_CONSUMER_LENGTH, MAX_MESSAGE_BYTES, MAX_STAGED, MAX_STAGED_BYTES
-from rockdove.spark.service.place import Place
+from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused, told
 from rockdove.spark.sink.chunk import cut
 from rockdove.spark.sink.reject import Origin, Reject, keep, refuse
-from rockdove.spark.sink.row import Row
+from rockdove.spark.sink.row import SinkRow
 
 # Messages of one request, as many as the service takes.
 _CHUNK: Final = 1_000
@@ -35,7 +35,7 @@ class _Piece(Struct):
     # What another attempt has published, as soon as it is told.
     published: int | None = None
 
-    def take(self, rows: list[Row]) -> None:
+    def take(self, rows: list[SinkRow]) -> None:
         self.taken += len(rows)
         self.bytes += _bytes(rows)
         for row in rows:
@@ -48,7 +48,9 @@ class _Piece(Struct):
 class Publication:
     """One attempt at one partition."""
 
-    def __init__(self, client: Client, place: Place, origin: Origin, attempt: str, rejects_path: str | None) -> None:
+    def __init__(
+        self, client: Client, place: QueuePlace, origin: Origin, attempt: str, rejects_path: str | None
+    ) -> None:
         self._client = client
         self._place = place
         self._origin = origin
@@ -61,9 +63,9 @@ class Publication:
         # Of the pieces before this one.
         self._rows = 0
 
-    def write(self, rows: Iterable[Row]) -> tuple[int, int]:
+    def write(self, rows: Iterable[SinkRow]) -> tuple[int, int]:
         """How many rows are in the queue now, by this attempt or another, and how many are not."""
-        held: list[Row] = []
+        held: list[SinkRow] = []
         for chunk in cut(rows, _CHUNK):
             if held and self._piece.has_room(len(chunk.rows), _bytes(chunk.rows)):
                 self._stage(held)
@@ -80,7 +82,7 @@ class Publication:
         self._end(held)
         return self._rows, len(self._rejects)
 
-    def _end(self, rows: list[Row]) -> None:
+    def _end(self, rows: list[SinkRow]) -> None:
         """A partition without rows is published, too: only so is it known again if it comes with some."""
         if not self._new_rejects:
             rows = self._ask(rows, final=True)
@@ -121,11 +123,11 @@ class Publication:
             name = f"{hashlib.sha256(application.encode()).hexdigest()}~{number}{of}"
         return name
 
-    def _stage(self, rows: list[Row]) -> None:
+    def _stage(self, rows: list[SinkRow]) -> None:
         while rows:
             rows = self._ask(rows, final=False)
 
-    def _ask(self, rows: list[Row], final: bool) -> list[Row]:
+    def _ask(self, rows: list[SinkRow], final: bool) -> list[SinkRow]:
         """The rows to ask with again, if some of them were refused: then none was taken."""
         piece = self._piece
         if piece.published is not None and self._rejects_path is None:
@@ -180,5 +182,5 @@ class Publication:
         )
 
 
-def _bytes(rows: list[Row]) -> int:
+def _bytes(rows: list[SinkRow]) -> int:
     return sum([row.message.size_bytes for row in rows])

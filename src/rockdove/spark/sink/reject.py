@@ -13,7 +13,7 @@ from msgspec import Struct
 from rockdove.core.errors import RockdoveError
 from rockdove.spark.sink.folder import find
 from rockdove.spark.sink.option import REJECTS
-from rockdove.spark.sink.row import Row
+from rockdove.spark.sink.row import SinkRow
 from rockdove.spark.source.column import SCHEMA as OF_SOURCE
 
 _SCHEMA: Final = pa.schema(
@@ -42,7 +42,7 @@ class RowsRefused(RockdoveError):
 
 
 class Reject(Struct, frozen=True):
-    row: Row
+    row: SinkRow
     code: str
     reason: str
 

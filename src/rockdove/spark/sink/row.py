@@ -32,7 +32,7 @@ class Wrong(Struct, frozen=True):
     body: str | bytes | None
 
 
-class Row(Struct, frozen=True):
+class SinkRow(Struct, frozen=True):
     """A message, and where it stood among the rows of its task, from 0."""
 
     place: int
@@ -70,11 +70,11 @@ def _is_attributes(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(item))
 
 
-def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[Row]:
+def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[SinkRow]:
     place = 0
     for batch in batches:
         for message, wrong in _messages(batch):
-            yield Row(place, message, wrong)
+            yield SinkRow(place, message, wrong)
             place += 1
 
 

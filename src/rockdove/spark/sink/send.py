@@ -7,11 +7,11 @@ from typing import Final
 from rockdove.client import Client
 from rockdove.core.errors import Fault
 from rockdove.core.limits import MAX_BATCH_ENTRIES
-from rockdove.spark.service.place import Place
+from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import told
 from rockdove.spark.sink.chunk import cut
 from rockdove.spark.sink.reject import Origin, Reject, RowsRefused, keep, refuse
-from rockdove.spark.sink.row import Row
+from rockdove.spark.sink.row import SinkRow
 
 # How often rows are sent again that the service could not store through no fault of ours, and the pause before it.
 _ATTEMPTS: Final = 5
@@ -35,7 +35,7 @@ class Sending:
     def __init__(
         self,
         client: Client,
-        place: Place,
+        place: QueuePlace,
         origin: Origin,
         rejects_path: str | None,
         sleep: Callable[[float], None] = time.sleep,
@@ -48,7 +48,7 @@ class Sending:
         self._rejects: list[Reject] = []
         self._sent = 0
 
-    def write(self, rows: Iterable[Row]) -> tuple[int, int]:
+    def write(self, rows: Iterable[SinkRow]) -> tuple[int, int]:
         """How many rows were sent, and how many cannot be."""
         for chunk in cut(rows, MAX_BATCH_ENTRIES):
             self._reject(chunk.rejects)
@@ -57,8 +57,8 @@ class Sending:
             keep(self._rejects_path, self._client.queue_url(self._place.queue), self._origin, self._rejects)
         return self._sent, len(self._rejects)
 
-    def _send(self, rows: list[Row]) -> None:
-        failed: list[tuple[Row, str]] = []
+    def _send(self, rows: list[SinkRow]) -> None:
+        failed: list[tuple[SinkRow, str]] = []
         for attempt in range(_ATTEMPTS):
             if attempt:
                 self._sleep(_PAUSE_S * 2**attempt)
@@ -69,7 +69,7 @@ class Sending:
         named = ", ".join(f"row {row.place} ({code})" for row, code in failed[:5])
         raise RowsRefused(f"{self._origin}: {self._place.name} did not store {named}, asked {_ATTEMPTS} times")
 
-    def _try(self, rows: list[Row]) -> list[tuple[Row, str]]:
+    def _try(self, rows: list[SinkRow]) -> list[tuple[SinkRow, str]]:
         """The rows that the service could not store, and why."""
         if not rows:
             return []

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
-from rockdove.spark.service.place import Place
+from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.sink.chunk import deduplicated, plain
 from rockdove.spark.sink.option import SinkOptions
 from rockdove.spark.sink.publish import Publication
@@ -38,7 +38,7 @@ class AtLeastOnce(UserWarning):
 class _Task:
     """Writes the rows of a task, wherever the queue is."""
 
-    def __init__(self, place: Place, options: SinkOptions, once: bool) -> None:
+    def __init__(self, place: QueuePlace, options: SinkOptions, once: bool) -> None:
         self._place = place
         self._options = options
         self._once = once
@@ -69,7 +69,7 @@ class _Task:
 class BatchWriter(DataSourceArrowWriter):
     """``df.write``. The application and batch are made up if nobody gave them: then only retried tasks write once."""
 
-    def __init__(self, place: Place, options: SinkOptions, once: bool) -> None:
+    def __init__(self, place: QueuePlace, options: SinkOptions, once: bool) -> None:
         self._task = _Task(place, options, once)
         self._application = options.application or f"write-{uuid.uuid4().hex}"
         self._batch = options.batch or 0
@@ -84,7 +84,7 @@ class BatchWriter(DataSourceArrowWriter):
 class StreamWriter(DataSourceStreamArrowWriter):
     """``df.writeStream``. The application is the query, which is the same for as long as its checkpoint is."""
 
-    def __init__(self, place: Place, options: SinkOptions, once: bool) -> None:
+    def __init__(self, place: QueuePlace, options: SinkOptions, once: bool) -> None:
         self._task = _Task(place, options, once)
         self._application = options.application
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from rockdove.core.limits import MAX_LEASE, MAX_PEEK_PAGE
-from rockdove.spark.service.place import Place
+from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused, told
 from rockdove.spark.source import option
 from rockdove.spark.source.schema import Table
@@ -40,7 +40,7 @@ class Shares(InputPartition):
 class Peek(DataSourceReader):
     """What is in the queue, in any state, when an action looks."""
 
-    def __init__(self, place: Place, table: Table, most: int | None) -> None:
+    def __init__(self, place: QueuePlace, table: Table, most: int | None) -> None:
         self._place = place
         self._table = table
         self._most = most
@@ -71,7 +71,9 @@ class Peek(DataSourceReader):
 class Drain(DataSourceReader):
     """Takes messages under a lease id; they are deleted by ``rockdove lease ack``, and not before."""
 
-    def __init__(self, place: Place, table: Table, lease_id: str, most: int | None, partitions: int | None) -> None:
+    def __init__(
+        self, place: QueuePlace, table: Table, lease_id: str, most: int | None, partitions: int | None
+    ) -> None:
         self._place = place
         self._table = table
         self._lease_id = lease_id

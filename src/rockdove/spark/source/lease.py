@@ -17,7 +17,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 
 from rockdove.client import Client
 from rockdove.core.limits import MAX_CONSUMER_LENGTH
-from rockdove.spark.service.place import Place
+from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused, same_queue, told
 from rockdove.spark.source.option import CONSUMER, StreamOptions
 from rockdove.spark.source.schema import Table
@@ -65,7 +65,7 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """One instance plans, in one process; others read, in the executors."""
 
     def __init__(
-        self, place: Place, table: Table, options: StreamOptions, sleep: Callable[[float], None] = time.sleep
+        self, place: QueuePlace, table: Table, options: StreamOptions, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         self._place = place
         self._table = table

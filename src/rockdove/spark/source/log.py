@@ -18,7 +18,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 from rockdove.client import Client
 from rockdove.core.errors import Fault
 from rockdove.core.limits import MAX_RETENTION_S
-from rockdove.spark.service.place import Place
+from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused, same_queue, told
 from rockdove.spark.source import column
 from rockdove.spark.source.gather import Received, gather
@@ -45,7 +45,12 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """One instance plans, and has the journal open; others read, in the executors."""
 
     def __init__(
-        self, place: Place, table: Table, options: StreamOptions, folder: Path, clock: Callable[[], float] = time.time
+        self,
+        place: QueuePlace,
+        table: Table,
+        options: StreamOptions,
+        folder: Path,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._place = place
         self._table = table

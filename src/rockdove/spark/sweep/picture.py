@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from rockdove.capacity.vma.experiment import Figure
 from rockdove.capacity.vma.scenario import Option
 from rockdove.core.errors import MissingExtra
-from rockdove.spark.sweep.row import Drawn, Row
+from rockdove.spark.sweep.row import Drawn, SweepRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,11 +74,11 @@ def picture(drawn: Drawn) -> bytes:
     return file.getvalue()
 
 
-def _panel(row: Row) -> str:
+def _panel(row: SweepRow) -> str:
     return row.panel
 
 
-def _draw(axes: "Axes", panel: str, rows: Sequence[Row]) -> None:
+def _draw(axes: "Axes", panel: str, rows: Sequence[SweepRow]) -> None:
     rows = _legible(rows)
     metrics = sorted({row.metric for row in rows})
     curves = [(name, list(group)) for name, group in groupby(sorted(rows, key=_place), key=_name)]
@@ -94,14 +94,14 @@ def _draw(axes: "Axes", panel: str, rows: Sequence[Row]) -> None:
     axes.legend(handles=_legend(kinds, {option for (_, option), _ in curves}), fontsize=7, frameon=False)
 
 
-def _legible(rows: Sequence[Row]) -> Sequence[Row]:
+def _legible(rows: Sequence[SweepRow]) -> Sequence[SweepRow]:
     """Utilisation of four systems, of two hops each and by two measures, is more than an eye can follow."""
     if rows[0].x_name not in _SEVERAL or rows[0].metric in _SINGLE:
         return rows
     return [row for row in rows if row.metric.startswith("busy_")]
 
 
-def _top(rows: Sequence[Row]) -> float | None:
+def _top(rows: Sequence[SweepRow]) -> float | None:
     """Where the axis ends; None if all is to be seen."""
     if rows[0].x_name not in _SEVERAL:
         return None
@@ -111,35 +111,35 @@ def _top(rows: Sequence[Row]) -> float | None:
     return top if top and _number_above(rows, top) else None
 
 
-def _system(row: Row) -> tuple[float, int, int, float]:
+def _system(row: SweepRow) -> tuple[float, int, int, float]:
     return row.x, row.n1, row.n2, row.q
 
 
-def _number_above(rows: Sequence[Row], top: float) -> int:
+def _number_above(rows: Sequence[SweepRow], top: float) -> int:
     return sum(value > top for row in rows for value in (row.mean, row.analytic) if value is not None)
 
 
-def _above(rows: Sequence[Row], top: float | None) -> str:
+def _above(rows: Sequence[SweepRow], top: float | None) -> str:
     number = 0 if top is None else _number_above(rows, top)
     return f" {number} {'point is' if number == 1 else 'points are'} further up" if number else ""
 
 
-def _kind(row: Row) -> str:
+def _kind(row: SweepRow) -> str:
     """What tells curves apart beside the option."""
     system = f"n = {row.n1}" if row.x_name in _SEVERAL else f"q = {row.q:g}" if row.x_name in ("n1", "n2") else ""
     metric = "" if row.metric in _SINGLE else _METRICS[row.metric]
     return ", ".join(filter(None, [system, metric]))
 
 
-def _name(row: Row) -> tuple[str, str]:
+def _name(row: SweepRow) -> tuple[str, str]:
     return _kind(row), row.option
 
 
-def _place(row: Row) -> tuple[str, str, float]:
+def _place(row: SweepRow) -> tuple[str, str, float]:
     return _kind(row), row.option, row.x
 
 
-def _curve(axes: "Axes", rows: Sequence[Row], colour: str, option: str) -> None:
+def _curve(axes: "Axes", rows: Sequence[SweepRow], colour: str, option: str) -> None:
     line = [row for row in rows if row.mean is not None]
     means, spans = [row.mean or 0.0 for row in line], [row.ci95 or 0.0 for row in line]
     xs = [row.x for row in line]
@@ -164,7 +164,7 @@ def _legend(kinds: Sequence[str], options: set[str]) -> list[Any]:
     return [*named, *styles, analytic]
 
 
-def _fixed(rows: Sequence[Row]) -> str:
+def _fixed(rows: Sequence[SweepRow]) -> str:
     """What is the same for all of a panel, and is said nowhere else."""
     row = rows[0]
     if row.x_name in _SEVERAL and row.metric not in _SINGLE:

@@ -17,7 +17,7 @@ ROWS: Final = (
 )
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class SweepRow(Struct, frozen=True, kw_only=True):
     """One point of one curve. `ci95` is null with a single run, `mean` when nothing was delivered."""
 
     figure: str
@@ -42,10 +42,10 @@ class Drawn(Struct, frozen=True):
     """A figure and all its rows."""
 
     figure: Figure
-    rows: list[Row]
+    rows: list[SweepRow]
 
 
-def rows(point: Point, engine: str, replications: int, values: Mapping[str, Sequence[float]]) -> list[Row]:
+def rows(point: Point, engine: str, replications: int, values: Mapping[str, Sequence[float]]) -> list[SweepRow]:
     """Of one system, for each panel and metric; `values` are those of its runs."""
     scenario, model = point.scenario, analytic(point.scenario)
     made = []
@@ -53,7 +53,7 @@ def rows(point: Point, engine: str, replications: int, values: Mapping[str, Sequ
         for metric in metrics:
             found = interval(values[metric])
             made.append(
-                Row(
+                SweepRow(
                     figure=point.figure.value,
                     panel=panel,
                     metric=metric,

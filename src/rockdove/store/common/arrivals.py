@@ -6,7 +6,7 @@ from rockdove.core.message import Entry
 from rockdove.store.base import Arrived, Draft
 
 
-class Arrivals:
+class ArrivalListeners:
     """For the event loop's thread. To ask whether anybody listens is cheap: every change of a queue does."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Hint, Want
-from rockdove.store.common.arrivals import Arrivals
+from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.gone import EMPTY, gone
 from rockdove.store.memory.pile import Pile
 from rockdove.store.memory.tell import tell_soon
@@ -19,7 +19,7 @@ from rockdove.store.memory.tell import tell_soon
 class MemoryPhysical:
     """Without a pile it was dropped, holds nothing and takes nothing."""
 
-    def __init__(self, record: PhysicalRecord, pile: Pile | None, arrivals: Arrivals) -> None:
+    def __init__(self, record: PhysicalRecord, pile: Pile | None, arrivals: ArrivalListeners) -> None:
         self._record = record
         self.pile = pile
         self._arrivals = arrivals

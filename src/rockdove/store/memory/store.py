@@ -8,7 +8,7 @@ from rockdove.core.clock import Clock
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store.base import Arrived, Done, Effort, Physical, Snapshot
-from rockdove.store.common.arrivals import Arrivals
+from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.ledger import Ledger
 from rockdove.store.memory.capability import MemoryBrowsing, MemoryTransfers, MemoryUpkeep
 from rockdove.store.memory.lease import MemoryLeases
@@ -32,7 +32,7 @@ class MemoryStore:
         self._rng = rng
         self.ledger = Ledger(clock)
         self.ledger.secret = secrets.token_bytes(32)
-        self.arrivals = Arrivals()
+        self.arrivals = ArrivalListeners()
         self._pasts: dict[str, Past] = {}
         self._physical: dict[int, MemoryPhysical] = {}
         self._arrived: Arrived = lambda number, visible, next_us: None

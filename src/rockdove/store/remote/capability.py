@@ -120,7 +120,7 @@ class RemotePublications:
         size_bytes: int,
         done: Done[Standing],
     ) -> None:
-        self._ask(done, wire.Stage, name, attempt, chunk, parcels, size_bytes)
+        self._ask(done, wire.StageChunk, name, attempt, chunk, parcels, size_bytes)
 
     def look(self, name: PublicationName, attempt: str, done: Done[Standing]) -> None:
         self._ask(done, wire.LookAtPublication, name, attempt)
@@ -136,4 +136,4 @@ class RemotePublications:
         done: Done[Published],
     ) -> None:
         numbered = [(physical.record.number, drafts) for physical, drafts in parts]
-        self._ask(done, wire.Publish, name, attempt, numbered)
+        self._ask(done, wire.PublishAttempt, name, attempt, numbered)

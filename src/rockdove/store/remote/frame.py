@@ -15,6 +15,8 @@ import msgspec
 _LENGTH_BYTES = 4
 # So many messages are worth a frame of their own; fewer wait for the end of this round of the loop.
 ENOUGH = 8
+# What the other process may leave unread.
+MOST_UNSENT_BYTES = 256 * 1024 * 1024
 # Bytes read at a time.
 _READ_BYTES = 256 * 1024
 
@@ -76,6 +78,9 @@ class Framed:
             frame = frame[taken:]
             self._loop.add_writer(sock, self._write_on)
         self._unsent += frame
+        if len(self._unsent) > MOST_UNSENT_BYTES:
+            # The other process stands still. It begins anew when it goes on.
+            self._end()
 
     def _write_on(self) -> None:
         sock = self._socket

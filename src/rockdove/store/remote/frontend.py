@@ -11,7 +11,7 @@ from rockdove.core.clock import Clock
 from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry
 from rockdove.store.base import Claimed, Physical, Store
-from rockdove.store.common.arrivals import Arrivals
+from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.gone import GonePhysical, gone
 from rockdove.store.remote import message as wire
 from rockdove.store.remote.error import named
@@ -27,7 +27,7 @@ class Desk(Protocol):
     def store(self) -> Store: ...
 
     @property
-    def arrivals(self) -> Arrivals: ...
+    def arrivals(self) -> ArrivalListeners: ...
 
     @property
     def clock(self) -> Clock: ...
@@ -40,7 +40,7 @@ class Desk(Protocol):
 
     def call(self, topic: str, payload: bytes, done: Callable[[bytes], None]) -> None: ...
 
-    def reply(self, reply: wire.Reply) -> None: ...
+    def reply(self, reply: wire.Answer) -> None: ...
 
 
 class FrontEnd(Framed):
@@ -56,20 +56,20 @@ class FrontEnd(Framed):
         self._listened: set[int] = set()
         self._verbs: dict[type, Callable[[Any], None]] = {
             wire.Append: self._append,
-            wire.Claim: self._claim,
+            wire.ClaimEntries: self._claim,
             wire.Move: self._move,
             wire.Remove: self._remove,
             wire.RemoveAll: self._remove_all,
             wire.Release: self._release,
-            wire.Count: self._count,
+            wire.CountEntries: self._count,
             wire.Find: self._find,
             wire.Delivered: self._delivered,
             wire.Listen: self._listen,
             wire.Unlisten: self._unlisten,
             wire.Refresh: self._refresh,
             wire.Tell: partial(desk.hear, self),
-            wire.Call: self._call,
-            wire.Reply: desk.reply,
+            wire.AskOwner: self._call,
+            wire.Answer: desk.reply,
             **_browsing(self),
             **_records(self),
             **_leases(self),
@@ -118,7 +118,7 @@ class FrontEnd(Framed):
 
     # Outcomes.
 
-    def outcome(self, token: int, kind: Callable[[int, Any], Any] = wire.Done) -> Callable[[Any], None]:
+    def outcome(self, token: int, kind: Callable[[int, Any], Any] = wire.DonePlain) -> Callable[[Any], None]:
         """What a call of the store tells its outcome to."""
         return partial(self._tell, token, kind)
 
@@ -133,7 +133,7 @@ class FrontEnd(Framed):
     def _append(self, verb: wire.Append) -> None:
         self._physical(verb.physical).append(verb.drafts, partial(self._tell, verb.token, wire.DoneAppended))
 
-    def _claim(self, verb: wire.Claim) -> None:
+    def _claim(self, verb: wire.ClaimEntries) -> None:
         physical = self._physical(verb.physical)
         physical.claim(verb.want, partial(self._was_claimed, verb.token, physical))
 
@@ -160,17 +160,19 @@ class FrontEnd(Framed):
         self._physical(verb.physical).move(verb.id, verb.visible_us, verb.receive_count, done)
 
     def _remove(self, verb: wire.Remove) -> None:
-        self._physical(verb.physical).remove(verb.id, verb.receive_count, partial(self._tell, verb.token, wire.Done))
+        self._physical(verb.physical).remove(
+            verb.id, verb.receive_count, partial(self._tell, verb.token, wire.DonePlain)
+        )
 
     def _remove_all(self, verb: wire.RemoveAll) -> None:
-        self._physical(verb.physical).remove_all(verb.ids, partial(self._tell, verb.token, wire.Done))
+        self._physical(verb.physical).remove_all(verb.ids, partial(self._tell, verb.token, wire.DonePlain))
 
     def _release(self, verb: wire.Release) -> None:
         for entry in verb.entries:
             self._claimed.pop(entry.id, None)
         self._physical(verb.physical).release(verb.entries, self.outcome(verb.token))
 
-    def _count(self, verb: wire.Count) -> None:
+    def _count(self, verb: wire.CountEntries) -> None:
         self._physical(verb.physical).count(self.outcome(verb.token, wire.DoneCounts))
 
     def _find(self, verb: wire.Find) -> None:
@@ -197,7 +199,7 @@ class FrontEnd(Framed):
     def _arrived(self, number: int, visible: int, next_us: int | None) -> None:
         self.send(wire.Arrived(number, visible, next_us))
 
-    def _call(self, verb: wire.Call) -> None:
+    def _call(self, verb: wire.AskOwner) -> None:
         self._desk.call(verb.topic, verb.payload, self.outcome(verb.token, wire.DoneCalled))
 
 
@@ -223,7 +225,7 @@ def _browsing(front_end: FrontEnd) -> _Verbs:
 
     if (browsing := store.browsing) is not None:
         verbs |= {
-            wire.Oldest: on_place(wire.Done, None, lambda verb, place, done: browsing.oldest(place, done)),
+            wire.Oldest: on_place(wire.DonePlain, None, lambda verb, place, done: browsing.oldest(place, done)),
             wire.Sights: on_place(
                 wire.DoneSights, [], lambda verb, place, done: browsing.sight(place, verb.limit, done)
             ),
@@ -239,7 +241,9 @@ def _browsing(front_end: FrontEnd) -> _Verbs:
             wire.Expire: on_place(
                 wire.DoneIds, [], lambda verb, place, done: upkeep.expire(place, verb.sent_after_us, done)
             ),
-            wire.Retime: on_place(wire.Done, None, lambda verb, place, done: upkeep.retime(place, verb.delay_us, done)),
+            wire.Retime: on_place(
+                wire.DonePlain, None, lambda verb, place, done: upkeep.retime(place, verb.delay_us, done)
+            ),
         }
     if (transfers := store.transfers) is not None:
 
@@ -305,7 +309,7 @@ def _publications(front_end: FrontEnd) -> _Verbs:
     if publications is None:
         return {}
 
-    def publish(verb: wire.Publish) -> None:
+    def publish(verb: wire.PublishAttempt) -> None:
         parts = [(physical(number), drafts) for number, drafts in verb.parts]
         done = outcome(verb.token, wire.DonePublished)
         if any(isinstance(place, GonePhysical) for place, _ in parts):
@@ -314,7 +318,7 @@ def _publications(front_end: FrontEnd) -> _Verbs:
             publications.publish(verb.name, verb.attempt, parts, done)
 
     return {
-        wire.Stage: lambda verb: publications.stage(
+        wire.StageChunk: lambda verb: publications.stage(
             verb.name, verb.attempt, verb.chunk, verb.parcels, verb.size_bytes, outcome(verb.token, wire.DoneStanding)
         ),
         wire.LookAtPublication: lambda verb: publications.look(
@@ -323,5 +327,5 @@ def _publications(front_end: FrontEnd) -> _Verbs:
         wire.ReadChunks: lambda verb: publications.chunks(
             verb.name, verb.attempt, outcome(verb.token, wire.DoneChunks)
         ),
-        wire.Publish: publish,
+        wire.PublishAttempt: publish,
     }

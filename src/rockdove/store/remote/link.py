@@ -129,7 +129,7 @@ class Link:
                 self._began(notice)
             elif isinstance(notice, wire.Question):
                 answer = self.questions.get(notice.topic)
-                self.say(wire.Reply(notice.number, b"" if answer is None else answer()))
+                self.say(wire.Answer(notice.number, b"" if answer is None else answer()))
             else:
                 self._noticed(notice)
         except Exception as error:

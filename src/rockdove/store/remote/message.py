@@ -40,7 +40,7 @@ class Append(Struct, array_like=True, tag=0, gc=False):
     drafts: list[Draft]
 
 
-class Claim(Struct, array_like=True, tag=1, gc=False):
+class ClaimEntries(Struct, array_like=True, tag=1, gc=False):
     token: int
     physical: int
     want: Want
@@ -73,7 +73,7 @@ class Release(Struct, array_like=True, tag=5, gc=False):
     entries: list[Entry]
 
 
-class Count(Struct, array_like=True, tag=6, gc=False):
+class CountEntries(Struct, array_like=True, tag=6, gc=False):
     token: int
     physical: int
 
@@ -200,7 +200,7 @@ class ListSilent(Struct, array_like=True, tag=25, gc=False):
     before_us: int
 
 
-class Stage(Struct, array_like=True, tag=26, gc=False):
+class StageChunk(Struct, array_like=True, tag=26, gc=False):
     token: int
     name: PublicationName
     attempt: str
@@ -221,7 +221,7 @@ class ReadChunks(Struct, array_like=True, tag=28, gc=False):
     attempt: str
 
 
-class Publish(Struct, array_like=True, tag=29, gc=False):
+class PublishAttempt(Struct, array_like=True, tag=29, gc=False):
     token: int
     name: PublicationName
     attempt: str
@@ -288,7 +288,7 @@ class Tell(Struct, array_like=True, tag=38, gc=False):
     payload: bytes
 
 
-class Call(Struct, array_like=True, tag=39, gc=False):
+class AskOwner(Struct, array_like=True, tag=39, gc=False):
     """For the owner, which answers."""
 
     token: int
@@ -296,7 +296,7 @@ class Call(Struct, array_like=True, tag=39, gc=False):
     payload: bytes
 
 
-class Reply(Struct, array_like=True, tag=40, gc=False):
+class Answer(Struct, array_like=True, tag=40, gc=False):
     """To a `Question`."""
 
     number: int
@@ -305,12 +305,12 @@ class Reply(Struct, array_like=True, tag=40, gc=False):
 
 Verb: TypeAlias = (
     Append
-    | Claim
+    | ClaimEntries
     | Move
     | Remove
     | RemoveAll
     | Release
-    | Count
+    | CountEntries
     | Find
     | Delivered
     | Listen
@@ -330,10 +330,10 @@ Verb: TypeAlias = (
     | ListHolders
     | ListHoldings
     | ListSilent
-    | Stage
+    | StageChunk
     | LookAtPublication
     | ReadChunks
-    | Publish
+    | PublishAttempt
     | Reserve
     | PutQueue
     | DropQueue
@@ -343,8 +343,8 @@ Verb: TypeAlias = (
     | DropAccount
     | CatchUp
     | Tell
-    | Call
-    | Reply
+    | AskOwner
+    | Answer
 )
 
 # From the owner: outcomes of verbs, by the type of their result.
@@ -358,7 +358,7 @@ class Failed(Struct, array_like=True, tag=0, gc=False):
     text: str
 
 
-class Done(Struct, array_like=True, tag=1, gc=False):
+class DonePlain(Struct, array_like=True, tag=1, gc=False):
     token: int
     result: int | bool | None
 
@@ -486,7 +486,7 @@ class Begin(Struct, array_like=True, tag=33, gc=False):
     capabilities: list[str]
 
 
-class Told(Struct, array_like=True, tag=34, gc=False):
+class Passed(Struct, array_like=True, tag=34, gc=False):
     topic: str
     payload: bytes
 
@@ -498,7 +498,7 @@ class Question(Struct, array_like=True, tag=35, gc=False):
 
 Outcome: TypeAlias = (
     Failed
-    | Done
+    | DonePlain
     | DoneAppended
     | DoneClaimed
     | DoneCounts
@@ -519,4 +519,4 @@ Outcome: TypeAlias = (
     | DoneReserved
     | DoneCalled
 )
-Notice: TypeAlias = Arrived | Changed | State | Begin | Told | Question
+Notice: TypeAlias = Arrived | Changed | State | Begin | Passed | Question

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from rockdove.core.clock import Clock
 from rockdove.store.base import Change, Physical, QueueDropped, QueuePut, Store
-from rockdove.store.common.arrivals import Arrivals
+from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.gone import GonePhysical
 from rockdove.store.common.ledger import Ledger
 from rockdove.store.remote import message as wire
@@ -31,7 +31,7 @@ class Owned(Store, Protocol):
     """A store that is in this process."""
 
     @property
-    def arrivals(self) -> Arrivals: ...
+    def arrivals(self) -> ArrivalListeners: ...
 
     @property
     def ledger(self) -> Ledger: ...
@@ -113,7 +113,7 @@ class Owner:
     def hear(self, front_end: FrontEnd, tell: wire.Tell) -> None:
         for other in self._front_ends:
             if other is not front_end:
-                other.send(wire.Told(tell.topic, tell.payload))
+                other.send(wire.Passed(tell.topic, tell.payload))
         listener = self.told.get(tell.topic)
         if listener is not None:
             listener(tell.payload)
@@ -121,7 +121,7 @@ class Owner:
     def call(self, topic: str, payload: bytes, done: Callable[[bytes], None]) -> None:
         self.calls[topic](payload, done)
 
-    def reply(self, reply: wire.Reply) -> None:
+    def reply(self, reply: wire.Answer) -> None:
         future = self._questions.pop(reply.number, None)
         if future is not None and not future.done():
             future.set_result(reply.payload)

@@ -26,7 +26,7 @@ class RemotePhysical:
         self._ask(done, wire.Append, self._number, drafts)
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
-        self._ask(done, wire.Claim, self._number, want)
+        self._ask(done, wire.ClaimEntries, self._number, want)
 
     def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
         self._ask(done, wire.Move, self._number, id, visible_us, receive_count)
@@ -41,7 +41,7 @@ class RemotePhysical:
         self._ask(done, wire.Release, self._number, entries)
 
     def count(self, done: Done[Counts]) -> None:
-        self._ask(done, wire.Count, self._number)
+        self._ask(done, wire.CountEntries, self._number)
 
     def find(self, id: int, done: Done[Entry | None]) -> None:
         self._ask(done, wire.Find, self._number, id)

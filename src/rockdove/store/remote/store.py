@@ -124,7 +124,7 @@ class RemoteStore:
 
     def call(self, topic: str, payload: bytes, done: Done[bytes]) -> None:
         """Ask the owner for something that is no business of the store's."""
-        self.link.ask(done, wire.Call, topic, payload)
+        self.link.ask(done, wire.AskOwner, topic, payload)
 
     # What the owner says.
 
@@ -159,7 +159,7 @@ class RemoteStore:
                 self.records.changed(change)
             case wire.State():
                 self._state = notice
-            case wire.Told(topic=topic, payload=payload):
+            case wire.Passed(topic=topic, payload=payload):
                 listener = self.told.get(topic)
                 if listener is not None:
                     listener(payload)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from random import Random
 
 from rockdove.core.clock import Clock
-from rockdove.store.common.arrivals import Arrivals
+from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.sqlite.room import Room
 from rockdove.store.sqlite.writer import Writer
 
@@ -17,4 +17,4 @@ class Shared:
     clock: Clock
     rng: Random
     room: Room
-    arrivals: Arrivals
+    arrivals: ArrivalListeners

@@ -13,7 +13,7 @@ from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store.base import Arrived, Done, Effort, Physical, Snapshot
-from rockdove.store.common.arrivals import Arrivals
+from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.ledger import Ledger
 from rockdove.store.sqlite.browsing import SqliteBrowsing
 from rockdove.store.sqlite.capability import SqliteTransfers, SqliteUpkeep
@@ -45,7 +45,7 @@ class SqliteStore:
         self.full: str | None = None
         self.writer = Writer(self._connect_marked, self._room, loop)
         self.writer.on_failure = self._abandon
-        self.arrivals = Arrivals()
+        self.arrivals = ArrivalListeners()
         self.ledger = Ledger(clock)
         shared = Shared(self.writer, clock, rng, self._room, self.arrivals)
         self._shelves = Shelves(shared)

@@ -14,7 +14,7 @@ from rockdove.spark.service.option import BadOption, Options
 from rockdove.spark.sink import option
 from rockdove.spark.sink.chunk import cut, deduplicated, plain
 from rockdove.spark.sink.reject import Origin, Reject, keep, refuse
-from rockdove.spark.sink.row import Row, Wrong, check, rows
+from rockdove.spark.sink.row import SinkRow, Wrong, check, rows
 from rockdove.spark.source.column import SCHEMA
 
 ORIGIN = Origin("app/1", 3, 2)
@@ -47,7 +47,7 @@ def test_columns_become_a_message() -> None:
     first = Outgoing(
         body="a", attributes={"k": Attribute("String", "v")}, delay_s=5, group_id="g", deduplication_id="d"
     )
-    assert found == [Row(0, first), Row(1, Outgoing(body="b")), Row(2, Outgoing(body="c"))]
+    assert found == [SinkRow(0, first), SinkRow(1, Outgoing(body="b")), SinkRow(2, Outgoing(body="c"))]
 
 
 def test_attributes_of_the_source_keep_their_types() -> None:
@@ -64,7 +64,7 @@ def test_the_source_s_own_columns_can_be_written() -> None:
 def test_names_of_columns_have_no_case() -> None:
     given = batch(Body=["a"], GROUP_ID=["g"])
     check(given.schema)
-    assert list(rows(iter([given]))) == [Row(0, Outgoing(body="a", group_id="g"))]
+    assert list(rows(iter([given]))) == [SinkRow(0, Outgoing(body="a", group_id="g"))]
 
 
 def no_text(*values: bytes) -> pa.Array:
@@ -79,7 +79,7 @@ def test_bytes_that_are_no_text_are_the_fault_of_their_row(kind: pa.DataType) ->
     )
     found = list(rows(iter([batch(body=bodies, group_id=["g", "h", "i"])])))
     assert [row.wrong is None for row in found] == [True, False, True]
-    assert found[2] == Row(2, Outgoing(body="c", group_id="i"))
+    assert found[2] == SinkRow(2, Outgoing(body="c", group_id="i"))
     reason = "there are bytes in body that are not UTF-8"
     assert found[1].wrong == Wrong("InvalidMessageContents", reason, b"\xffab")
     assert found[1].message.group_id == "h"
@@ -135,8 +135,8 @@ def test_chunks_hold_so_many_rows_and_so_many_bytes() -> None:
     assert chunks == [[0, 1], [2, 3], [4, 5]]
 
 
-def _row(place: int, text: str | None) -> Row:
-    return Row(place, Outgoing(body=text or ""), None if text is not None else Wrong("NoBody", "it is null", None))
+def _row(place: int, text: str | None) -> SinkRow:
+    return SinkRow(place, Outgoing(body=text or ""), None if text is not None else Wrong("NoBody", "it is null", None))
 
 
 def test_rows_that_no_request_has_room_for_are_told_with_their_places() -> None:
@@ -147,7 +147,7 @@ def test_rows_that_no_request_has_room_for_are_told_with_their_places() -> None:
 
 
 def test_a_deduplication_id_is_the_same_in_every_attempt_and_for_no_other_row() -> None:
-    own = Row(2, Outgoing(body="c", deduplication_id="mine"))
+    own = SinkRow(2, Outgoing(body="c", deduplication_id="mine"))
     given = [_row(0, "same"), _row(1, "same"), own]
     first, second = list(deduplicated(given, ORIGIN)), list(deduplicated(given, ORIGIN))
     assert first == second
@@ -158,8 +158,8 @@ def test_a_deduplication_id_is_the_same_in_every_attempt_and_for_no_other_row() 
 
 
 def test_standard_queues_get_no_deduplication_ids() -> None:
-    given = [_row(0, "a"), Row(1, Outgoing(body="b", group_id="g", deduplication_id="of a FIFO queue"))]
-    assert list(plain(given)) == [_row(0, "a"), Row(1, Outgoing(body="b", group_id="g"))]
+    given = [_row(0, "a"), SinkRow(1, Outgoing(body="b", group_id="g", deduplication_id="of a FIFO queue"))]
+    assert list(plain(given)) == [_row(0, "a"), SinkRow(1, Outgoing(body="b", group_id="g"))]
 
 
 def test_an_error_names_the_rows() -> None:
@@ -173,7 +173,7 @@ def test_an_error_names_the_rows() -> None:
 @pytest.mark.parametrize("form", ["{}", "file://{}"])
 def test_rejects_are_a_table_that_an_attempt_writes_anew(form: str, tmp_path: Path) -> None:
     message = Outgoing(body="b", attributes={"k": Attribute("String", "v")}, delay_s=1)
-    rejects = [Reject(Row(4, message), "C", "why"), Reject(_row(5, None), "N", "")]
+    rejects = [Reject(SinkRow(4, message), "C", "why"), Reject(_row(5, None), "N", "")]
     for _ in range(2):
         keep(form.format(tmp_path / "rejects"), QUEUE, ORIGIN, rejects)
     found = pq.read_table(tmp_path / "rejects").to_pylist()
@@ -218,7 +218,7 @@ def test_an_attempt_with_another_order_of_rows_leaves_its_rejects_once(tmp_path:
 
 
 def test_rejects_keep_bytes_and_numbers_that_no_message_has(tmp_path: Path) -> None:
-    wrong = Row(0, Outgoing(body="\\xff", delay_s=3_000_000_000), Wrong("C", "why", b"\xff"))
+    wrong = SinkRow(0, Outgoing(body="\\xff", delay_s=3_000_000_000), Wrong("C", "why", b"\xff"))
     keep(str(tmp_path), QUEUE, ORIGIN, [Reject(wrong, "C", "why")])
     (row,) = pq.read_table(tmp_path).to_pylist()
     assert (row["body"], row["body_binary"], row["delay_seconds"]) == (None, b"\xff", 3_000_000_000)

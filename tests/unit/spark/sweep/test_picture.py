@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from rockdove.capacity.vma.experiment import Figure, Run, analytic, points
 from rockdove.capacity.vma.scenario import METRICS, Option
 from rockdove.spark.sweep.picture import picture
-from rockdove.spark.sweep.row import Drawn, Row, rows
+from rockdove.spark.sweep.row import Drawn, SweepRow, rows
 
 ENDLESS_S = 1_000.0
 
 
-def of_the_model(figure: Figure, run: Run) -> list[Row]:
+def of_the_model(figure: Figure, run: Run) -> list[SweepRow]:
     """As if simulations were the analytic model, and had long queues where it has none."""
     found = []
     for point in points(figure, run):
