@@ -2,22 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import cast
 
-from rockdove.server import exchange
 from rockdove.server.call import Waiting
 from rockdove.server.exchange import Exchange
-from rockdove.server.guard import Guard
 from rockdove.server.intake import Intake
 from rockdove.server.outlet import CLOSING, IDLE, LAST, SERVING, STOPPING, Outlet
 from rockdove.server.pipeline import Pipeline
-
-
-class Site(exchange.Site, Protocol):
-    """What the front needs of the service behind it."""
-
-    guard: Guard
-    connections: set["Connection"]
+from rockdove.server.site import Site
 
 
 class Connection(asyncio.Protocol):
@@ -81,7 +73,7 @@ class Connection(asyncio.Protocol):
         if outlet.state is SERVING:
             outlet.state = LAST
         outlet.begin_to_wait()
-        return IDLE < outlet.state < CLOSING and self.waiting is None
+        return self._is_serving() and self.waiting is None
 
     def shut(self) -> None:
         """The service is stopping: finish what is being served, hold nobody, and take nothing new."""

@@ -10,10 +10,8 @@ from rockdove.server.address import lower
 from rockdove.server.exchange import Exchange
 from rockdove.server.limit import Limits
 from rockdove.server.outlet import IDLE, STOPPING, Outlet
-from rockdove.server.pipeline import Pipeline
+from rockdove.server.pipeline import Pipeline, held_bytes
 
-# What a header takes of the memory besides its own bytes.
-_HEADER_BYTES = 160
 # Headers that offer another protocol.
 _OFFERS = (b"upgrade", b"connection", b"http2-settings")
 
@@ -249,12 +247,8 @@ class Intake:
         return True
 
     def _put_aside(self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool) -> None:
-        number = len(url) + len(body) + _held_bytes(headers)
-        self._pipeline.put(number, partial(self._call.serve, method, url, headers, body, keep_alive))
+        self._pipeline.put(
+            held_bytes(url, headers, body), partial(self._call.serve, method, url, headers, body, keep_alive)
+        )
         self._holder.hold()
         self._pipeline.pause(self.unfinished_bytes)
-
-
-def _held_bytes(headers: dict[bytes, bytes]) -> int:
-    """About what they take of the memory."""
-    return sum(map(len, headers)) + sum(map(len, headers.values())) + _HEADER_BYTES * len(headers)

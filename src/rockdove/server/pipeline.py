@@ -8,6 +8,8 @@ from rockdove.server.outlet import IDLE, Outlet
 
 # Bytes that a client may send ahead of the request being served; past that, reading pauses.
 MAX_AHEAD_BYTES = 256 * 1024
+# What a header takes of the memory besides its own bytes.
+HEADER_BYTES = 160
 
 
 class Pipeline:
@@ -74,3 +76,9 @@ class Pipeline:
         if self._outlet.transport is not None:
             self._outlet.transport.resume_reading()
         self.serve_next()
+
+
+def held_bytes(url: bytes, headers: dict[bytes, bytes], body: bytes) -> int:
+    """About what a request takes of the memory."""
+    names, values = sum(map(len, headers)), sum(map(len, headers.values()))
+    return len(url) + len(body) + names + values + HEADER_BYTES * len(headers)
