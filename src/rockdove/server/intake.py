@@ -9,7 +9,7 @@ import httptools
 from rockdove.server.address import lower
 from rockdove.server.exchange import Exchange
 from rockdove.server.limit import Limits
-from rockdove.server.outlet import IDLE, STOPPING, Outlet
+from rockdove.server.outlet import IDLE, Outlet
 from rockdove.server.pipeline import Pipeline, held_bytes
 
 # Headers that offer another protocol.
@@ -61,7 +61,9 @@ class Intake:
     # Bytes.
 
     def receive(self, data: bytes) -> None:
-        if self._outlet.deaf or self._outlet.state >= STOPPING:
+        outlet = self._outlet
+        # Almost always the first is false, and spares a call.
+        if (outlet.state is not IDLE or outlet.deaf) and not outlet.is_heard():
             return
         if len(data) > self._piece_bytes:
             for start in range(0, len(data), self._piece_bytes):
@@ -211,7 +213,7 @@ class Intake:
         self.number += 1
         self._headers_to_come.append(True)
         self._continued = False
-        if outlet.deaf or outlet.state >= STOPPING:
+        if (outlet.state is not IDLE or outlet.deaf) and not outlet.is_heard():
             self.unfinished_bytes = 0
             return
         if self.unfinished_bytes and not self._is_bounded():

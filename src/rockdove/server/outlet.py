@@ -74,7 +74,8 @@ class Outlet:
     def send(self, data: bytes) -> None:
         """The only place that writes, and that decides whether anybody can still get it. If not, it is dropped."""
         transport = self.transport
-        if self.state >= CLOSING:
+        # To compare costs more than to look whether it is the same.
+        if self.state is not SERVING and self.state >= CLOSING:
             return
         if transport is None or transport.is_closing():
             self.state = CLOSING
@@ -143,6 +144,10 @@ class Outlet:
         self.transport = None
 
     # What is known of the client.
+
+    def is_heard(self) -> bool:
+        """Whether what it sends is still read."""
+        return not self.deaf and self.state < STOPPING
 
     def is_closing(self) -> bool:
         """Whether the client has to read what is left, and nothing more will come."""
