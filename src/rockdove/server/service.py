@@ -8,6 +8,7 @@ import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
+from itertools import count
 from typing import Any
 
 from msgspec import Struct
@@ -23,6 +24,7 @@ from rockdove.core.errors import ExposedError, Fault, InternalFailure
 from rockdove.server.accounts import AccountOperations
 from rockdove.server.background import Background
 from rockdove.server.board import Board
+from rockdove.server.exchange import Exchange
 from rockdove.server.figures import Figures, counted
 from rockdove.server.gate import Gate
 from rockdove.server.guard import Guard
@@ -37,7 +39,6 @@ from rockdove.server.origin import ANY, OriginError, Origins
 from rockdove.server.page import Pages, is_loopback
 from rockdove.server.publish import PublishOperations
 from rockdove.server.queues import Queues
-from rockdove.server.reader import Reader
 from rockdove.server.setting import Settings
 from rockdove.server.sharing import METRICS, Sharing
 from rockdove.server.timing import Timing
@@ -64,7 +65,7 @@ log = logging.getLogger("rockdove")
 access = logging.getLogger("rockdove.access")
 access.setLevel(logging.INFO)
 
-Handler = Callable[[Connection, Any], Awaitable[Result | None] | None]
+Handler = Callable[[Exchange, Any], Awaitable[Result | None] | None]
 
 
 class FrontEndParts(Struct, frozen=True):
@@ -88,7 +89,7 @@ class Service:
     def __init__(self, settings: Settings, clock: Clock | None = None, front_end: FrontEndParts | None = None) -> None:
         self.settings = settings
         self.trust_proxy = settings.trust_proxy
-        self.connections: set[Reader] = set()
+        self.connections: set[Connection] = set()
         self.clock = clock or SystemClock()
         self.location = locate(settings.store, settings.data)
         self._front_end = front_end
@@ -109,8 +110,9 @@ class Service:
         self._certificate = certificate(settings)
         self._tasks: set[asyncio.Task[None]] = set()
         # Request ids look like UUIDs; what is counted up is the last part.
-        self._request_prefix = str(uuid.uuid4())[:-12].encode()
-        self._requests = 0
+        numbered = str(uuid.uuid4())[:-12].encode() + b"%012x"
+        # Made without a call of ours, as every answer has one.
+        self.next_request_id = map(numbered.__mod__, count(1)).__next__
         self.access_log = settings.access_log
         self.timings = {name: Timing() for name in OPERATIONS}
         # Errors by the operation, where it is known, and the HTTP status.
@@ -265,13 +267,13 @@ class Service:
         if not self.accounts.exist:
             return
         for connection in self.connections:
-            account = self.accounts.by_id(connection.account)
+            account = self.accounts.by_id(connection.call.account)
             if connection.waiting is not None and (account is None or not account.enabled):
                 connection.waiting.give_up()
 
     # What the front needs.
 
-    def handle(self, call: Connection, operation: Operation, request: Request) -> None:
+    def handle(self, call: Exchange, operation: Operation, request: Request) -> None:
         try:
             if self.accounts.exist:
                 self.gate.permit(call, operation, request)
@@ -287,7 +289,7 @@ class Service:
             task.add_done_callback(self._tasks.discard)
 
     async def _answer(
-        self, call: Connection, operation: Operation, request: Request, work: Awaitable[Result | None]
+        self, call: Exchange, operation: Operation, request: Request, work: Awaitable[Result | None]
     ) -> None:
         try:
             try:
@@ -307,15 +309,11 @@ class Service:
             self.defect(error)
             call.fail(InternalFailure())
 
-    def page(self, call: Connection, path: bytes) -> bool:
+    def page(self, call: Exchange, path: bytes) -> bool:
         return self.pages.show(call, path)
 
     def erred(self, operation: str, status: int) -> None:
         self.errors[operation, status] += 1
-
-    def next_request_id(self) -> bytes:
-        self._requests += 1
-        return b"%b%012x" % (self._request_prefix, self._requests)
 
     def defect(self, error: Exception) -> None:
         log.error("a request failed by a defect of ours", exc_info=error, extra=fields("defect"))
@@ -325,7 +323,7 @@ class Service:
         text, error = str(context.get("message")), context.get("exception")
         log.error("a defect of ours: %s", text, exc_info=error, extra=fields("defect"))
 
-    def accessed(self, call: Connection, operation: str, status: int, seconds: float) -> None:
+    def accessed(self, call: Exchange, operation: str, status: int, seconds: float) -> None:
         values = fields("request", operation=operation, status=status, seconds=round(seconds, 6), address=call.peer)
         access.info("request", extra=values)
 

@@ -175,7 +175,7 @@ def test_a_request_does_not_overtake_one_that_was_read_before(
         [connection] = [
             each
             for each in service.service.connections
-            if each._transport is not None and each._transport.get_extra_info("peername")[1] == port
+            if each._outlet.transport is not None and each._outlet.transport.get_extra_info("peername")[1] == port
         ]
         connection.data_received(first)
         while not service.service.broker.context.waiting.number:

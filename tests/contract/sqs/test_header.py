@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rockdove.server import http
+from rockdove.server import exchange
 from tests.support.raw import Web, Wire, json_request
 from tests.support.service import RunningService
 
@@ -80,8 +80,8 @@ def test_many_names_of_headers(web: Web) -> None:
     for number in range(30):
         more = {f"X-{number}-{each}": "x" for each in range(60)} | {f"X-{'y' * 100}-{number}": "z"}
         assert web.call("ListQueues", {}, more).status == 200
-    assert len(http._PLAIN) <= http._MOST_PLAIN
-    assert all(len(name) <= http._LONGEST_PLAIN for name in http._PLAIN)
+    assert len(exchange._PLAIN) <= exchange._MOST_PLAIN
+    assert all(len(name) <= exchange._LONGEST_PLAIN for name in exchange._PLAIN)
     assert web.call("ListQueues", {}, {"Origin": "http://elsewhere.example"}).status == 403
 
 

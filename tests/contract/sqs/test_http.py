@@ -473,9 +473,9 @@ def test_who_does_not_read_its_answers_gets_no_more_of_them(
         client.sendall((head + body) * 12)
         time.sleep(0.5)
         open_ones = [each for front in service.services for each in front.connections]
-        (connection,) = [each for each in open_ones if each._congested]
-        assert connection._transport is not None
-        assert connection._transport.get_write_buffer_size() < 20_000_000
+        (connection,) = [each for each in open_ones if each._outlet.congested]
+        assert connection._outlet.transport is not None
+        assert connection._outlet.transport.get_write_buffer_size() < 20_000_000
         received = 0
         while received < 12 * 8_000_000:
             received += len(client.recv(1 << 20))

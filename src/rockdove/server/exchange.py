@@ -1,0 +1,245 @@
+"""The request being served on a connection: what is asked, by whom, and its answer."""
+
+from collections.abc import Collection
+from functools import partial
+from time import perf_counter
+
+from rockdove.core.errors import Fault, InternalFailure, RequestTooLarge, UnsupportedMediaType
+from rockdove.server.address import base_url, decoded, lower, origin_form
+from rockdove.server.call import Waiting
+from rockdove.server.origin import preflight
+from rockdove.server.outlet import IDLE, LAST, PIECE_BYTES, SERVING, Outlet
+from rockdove.server.page import Page
+from rockdove.server.pipeline import Pipeline
+from rockdove.server.site import Site
+from rockdove.wire import awsjson, query
+from rockdove.wire.operation import Operation
+from rockdove.wire.shape import Result
+
+_OK_JSON = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nx-amzn-RequestId: %b\r\nContent-Length: %d\r\n\r\n"
+)
+# Headers that must be looked at before a request is served: those that browsers add to what a page asks for, and those
+# that say that the body is not what it seems.
+_NOTABLE = frozenset((b"origin", b"sec-fetch-site", b"content-encoding"))
+# Names of all other headers, as clients have spelled them: so that no request need be spelled anew. Few and short.
+_PLAIN: set[bytes] = set()
+_MOST_PLAIN = 1_024
+_LONGEST_PLAIN = 64
+
+
+class Exchange:
+    """The call that is being served (see `rockdove.server.call.Call`). One for each connection, used over and over."""
+
+    def __init__(self, site: Site, outlet: Outlet, pipeline: Pipeline) -> None:
+        self._site = site
+        self._outlet = outlet
+        self._pipeline = pipeline
+        self.account = site.account
+        self.waiting: Waiting | None = None
+        # Whether the request holds no escaped character, and so no control character either.
+        self.plain = False
+        self._json = True
+        self._operation: Operation | None = None
+        self._served_headers: dict[bytes, bytes] = {}
+        self.began_s = 0.0
+        self._head_only = False
+        # What the browser has to be told that asks for a page of another origin.
+        self._to_browser = b""
+        # The method, the target and the body of what is no AWS JSON.
+        self.asked = (b"", b"", b"")
+
+    def serve(
+        self,
+        method: bytes,
+        url: bytes,
+        headers: dict[bytes, bytes],
+        body: bytes,
+        keep_alive: bool,
+        again: bool = False,
+    ) -> None:
+        """``again``: what was looked for in vain at first is looked for once more."""
+        if not again:
+            self._outlet.state = SERVING if keep_alive else LAST
+        self._served_headers = headers
+        self.began_s = perf_counter()
+        self._operation = None
+        try:
+            if not _PLAIN.issuperset(headers) and self._is_settled(method, headers):
+                return
+            target = headers.get(b"X-Amz-Target") or lower(headers).get(b"x-amz-target")
+            if target is not None and method == b"POST":
+                self._json = True
+                self.plain = b"\\" not in body
+                if self._site.accounts.exist:
+                    self.account = self._site.gate.identify(self, method, url, headers, body)
+                elif headers.get(b"Host") not in self._site.hosts.known:
+                    self._check_host(headers)
+                self._operation = operation = awsjson.operation(target)
+                request = awsjson.decode(operation, body)
+            else:
+                self.asked = (method, url, body)
+                if self._is_page(method, url):
+                    return
+                self._json = self.plain = False
+                if self._site.accounts.exist:
+                    self.account = self._site.gate.identify(self, method, url, headers, body)
+                else:
+                    self._check_host(headers)
+                path, _, parameters = origin_form(url).partition(b"?")
+                self._operation, request = query.decode(decoded(path), parameters, body)
+            self._site.handle(self, self._operation, request)
+        except Fault as fault:
+            if fault.missed and not again and self._site.is_front_end:
+                later = partial(self.serve, method, url, headers.copy(), body, keep_alive, True)
+                self._site.catch_up(lambda: later() if self._outlet.is_open() else None)
+            else:
+                self.fail(fault)
+        except Exception as error:
+            self._site.defect(error)
+            self.fail(InternalFailure())
+
+    def _is_settled(self, method: bytes, spelled: dict[bytes, bytes]) -> bool:
+        """Whether the request has its answer already. Whoever may not ask, and what cannot be read, is a fault."""
+        self._head_only = method == b"HEAD"
+        headers = lower(spelled)
+        if _NOTABLE.isdisjoint(headers):
+            _learn(spelled)
+            return False
+        self._json = b"x-amz-target" in headers
+        self._to_browser = self._site.origins.admit(headers, self.secure)
+        if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+            raise UnsupportedMediaType()
+        leave = preflight(headers) if method == b"OPTIONS" and self._to_browser else None
+        if leave is not None:
+            self._write(200, b"text/plain", b"", leave)
+        return leave is not None
+
+    def _check_host(self, headers: dict[bytes, bytes]) -> None:
+        """Nobody has to sign here: the name that is called must be ours, or the page's origin one that is let in."""
+        if not self._to_browser:
+            self._site.hosts.admit(headers.get(b"Host") or lower(headers).get(b"host"), self.peer)
+
+    def _is_page(self, method: bytes, url: bytes) -> bool:
+        if method not in (b"GET", b"POST", b"HEAD"):
+            self._write(405, b"text/plain", b"Only GET and POST.\n", b"Allow: GET, POST\r\n")
+            return True
+        self._head_only = method == b"HEAD"
+        if self._site.page(self, origin_form(url).partition(b"?")[0]):
+            return True
+        if method == b"HEAD":
+            self._write(405, b"text/plain", b"Only GET and POST.\n", b"Allow: GET, POST\r\n")
+            return True
+        return False
+
+    def show(self, page: Page) -> None:
+        self._write(page.status, page.kind, page.body, page.extra)
+
+    @property
+    def headers(self) -> dict[bytes, bytes]:
+        """Of the request being served, with their names in lower case."""
+        return lower(self._served_headers)
+
+    @property
+    def peer(self) -> str:
+        """The address that the connection comes from."""
+        return self._outlet.peer()
+
+    @property
+    def secure(self) -> bool:
+        """Whether the client came over TLS, to here or to the proxy."""
+        return self.base_url().startswith("https:")
+
+    def keep_headers(self) -> None:
+        """For an operation that asks for the URL only after others have had their turn: the next request may come."""
+        self._served_headers = self._served_headers.copy()
+
+    def base_url(self) -> str:
+        return base_url(lower(self._served_headers), self._outlet.transport, self._site.trust_proxy)
+
+    def answer(self, result: Result | None) -> None:
+        assert self._operation is not None
+        site, operation = self._site, self._operation
+        request_id = site.next_request_id()
+        seconds = perf_counter() - self.began_s
+        site.timings[operation.name].add(seconds)
+        if site.access_log:
+            site.accessed(self, operation.name, 200, seconds)
+        if not self._json:
+            text = query.encode(operation, result, request_id.decode())
+            self._write(200, b"text/xml", text, b"x-amzn-RequestId: " + request_id + b"\r\n")
+            return
+        body, outlet = awsjson.encode(result), self._outlet
+        if outlet.state is not SERVING or self._to_browser or len(body) > PIECE_BYTES:
+            self._write(200, b"application/x-amz-json-1.0", body, b"x-amzn-RequestId: " + request_id + b"\r\n")
+            return
+        # The answer to almost every request, and so without the calls that `_write` would cost.
+        outlet.send(_OK_JSON % (request_id, len(body)) + body)
+        if outlet.state is SERVING:
+            outlet.state = IDLE
+        self.waiting = None
+        if self._pipeline.ahead:
+            self._pipeline.go_on()
+
+    def fail(self, fault: Fault) -> None:
+        request_id = self._site.next_request_id()
+        self._note(fault.status)
+        extra = b"x-amzn-RequestId: " + request_id + b"\r\n"
+        if self._json:
+            status, header, body = awsjson.fault(fault)
+            self._write(status, b"application/x-amz-json-1.0", body, extra + b"x-amzn-query-error: " + header + b"\r\n")
+        else:
+            status, body = query.fault(fault, request_id.decode())
+            self._write(status, b"text/xml", body, extra)
+
+    def _note(self, status: int) -> None:
+        """Count an error, for those who watch."""
+        site, seconds = self._site, perf_counter() - self.began_s
+        operation = "" if self._operation is None else self._operation.name
+        if operation:
+            site.timings[operation].add(seconds)
+        site.erred(operation, status)
+        if site.access_log:
+            site.accessed(self, operation, status, seconds)
+
+    def _write(self, status: int, kind: bytes, body: bytes, extra: bytes = b"") -> None:
+        self._outlet.reply(status, kind, body, extra + self._to_browser, self._head_only)
+        self._to_browser, self._head_only = b"", False
+        self.waiting = None
+        if self._pipeline.ahead:
+            self._pipeline.go_on()
+
+    # What is not served.
+
+    def refuse(self, status: int, text: bytes, head_only: bool) -> None:
+        """What was sent is no request that could be served: the client is told, and hung up on."""
+        self._outlet.state, self._head_only = LAST, head_only
+        self._site.erred("", status)
+        self._write(status, b"text/plain", text + b"\n")
+
+    def refuse_body(self, json: bool, most: int, head_only: bool) -> None:
+        """A request's body is larger than ``most`` bytes: its client gets a fault, and is hung up on."""
+        self._outlet.state, self._head_only = LAST, head_only
+        self._json, self._operation = json, None
+        self.fail(RequestTooLarge(f"The request must be at most {most} bytes long."))
+
+    # Who asks no more.
+
+    def is_gone(self) -> bool:
+        """Also true if the client's farewell has arrived but was not read yet."""
+        if not self._outlet.is_open():
+            return True
+        return self.waiting is not None and self._outlet.has_farewell()
+
+    def leave(self) -> None:
+        """The client has gone, and waits for nothing."""
+        if self.waiting is not None:
+            self.waiting.cancel()
+            self.waiting = None
+
+
+def _learn(names: Collection[bytes]) -> None:
+    if len(_PLAIN) + len(names) > _MOST_PLAIN:
+        _PLAIN.clear()
+    if len(names) <= _MOST_PLAIN:
+        _PLAIN.update([name for name in names if len(name) <= _LONGEST_PLAIN])

@@ -1,0 +1,256 @@
+"""The reading side of a connection: from bytes to requests, one after the other and within bounds."""
+
+import asyncio
+from functools import partial
+from typing import Protocol
+
+import httptools
+
+from rockdove.server.address import lower
+from rockdove.server.exchange import Exchange
+from rockdove.server.limit import Limits
+from rockdove.server.outlet import IDLE, Outlet
+from rockdove.server.pipeline import Pipeline, held_bytes
+
+# Headers that offer another protocol.
+_OFFERS = (b"upgrade", b"connection", b"http2-settings")
+
+
+class Holder(Protocol):
+    """Who answers for the memory that unfinished requests take."""
+
+    def hold(self, anew: bool = False) -> None:
+        """What is held has changed. ``anew``: from now on, as the last in the line of those who hold something."""
+
+    def free(self) -> None:
+        """Nothing is held any more."""
+
+
+class Intake:
+    """What is read of a request. It is handed on as soon as it is complete, and refused where it breaks a bound."""
+
+    def __init__(self, holder: Holder, limits: Limits, outlet: Outlet, pipeline: Pipeline, call: Exchange) -> None:
+        self._holder = holder
+        self._limits = limits
+        self._outlet = outlet
+        self._pipeline = pipeline
+        self._call = call
+        # What comes in larger pieces is cut, so that no request of more than a piece is complete before it is measured.
+        self._piece_bytes = min(limits.max_header_bytes, limits.max_body_bytes)
+        # How many requests were complete, and since when the client has to send, by the loop's clock.
+        self.number = 0
+        self.since_s = 0.0
+        # The request being read. The parser calls these methods of a list and a dictionary directly, which costs a
+        # fraction of what callbacks of ours would.
+        self._url: list[bytes] = []
+        self._headers: dict[bytes, bytes] = {}
+        self._body: list[bytes] = []
+        self.on_url = self._url.append
+        self.on_header = self._headers.__setitem__
+        self.on_body = self._body.append
+        self.unfinished_bytes = 0
+        # Emptied when the headers are complete.
+        self._headers_to_come = [True]
+        self.on_headers_complete = self._headers_to_come.clear
+        # Whether the client was told to send the body.
+        self._continued = False
+        # The headers before the first chunk of a body.
+        self._leading: dict[bytes, bytes] = {}
+        self._parser = httptools.HttpRequestParser(self)
+
+    # Bytes.
+
+    def receive(self, data: bytes) -> None:
+        outlet = self._outlet
+        # Almost always the first is false, and spares a call.
+        if (outlet.state is not IDLE or outlet.deaf) and not outlet.is_heard():
+            return
+        if len(data) > self._piece_bytes:
+            for start in range(0, len(data), self._piece_bytes):
+                self.receive(data[start : start + self._piece_bytes])
+            return
+        number = self.number
+        while True:
+            try:
+                self._parser.feed_data(data)
+                break
+            except httptools.HttpParserUpgrade as offer:
+                if self._parser.get_method() == b"CONNECT":
+                    self.refuse(400, b"This service is no proxy.")
+                    return
+                data = self._decline() + data[offer.args[0] :]
+            except httptools.HttpParserError:
+                self.refuse(400, b"That is not an HTTP request.")
+                return
+        if self.number == number:
+            self._check_unfinished(len(data))
+
+    def _decline(self) -> bytes:
+        """A client offers to go on in another protocol: its request's head without the offer, to be read again.
+
+        HTTP has such a request served as if nothing had been offered. But the parser leaves the body to the other
+        protocol, and gives up on the connection.
+        """
+        method, version = self._parser.get_method(), self._parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (method, b"".join(self._url), version)]
+        lines += [b"%b: %b" % pair for pair in self._headers.items() if pair[0].lower() not in _OFFERS]
+        if b"close" in lower(self._headers).get(b"connection", b"").lower():
+            lines.append(b"Connection: close")
+        self._parser = httptools.HttpRequestParser(self)
+        self._headers_to_come.append(True)
+        self._clear()
+        return b"\r\n".join(lines) + b"\r\n\r\n"
+
+    # A request of which more is to come.
+
+    def _check_unfinished(self, number: int) -> None:
+        """Do not let it grow without bound, and ask for the body if it waits."""
+        first = not self.unfinished_bytes
+        if first:
+            self.since_s = asyncio.get_running_loop().time()
+        self.unfinished_bytes += number
+        if not self._is_within_bounds():
+            return
+        self._holder.hold(anew=first)
+        if not self._pipeline.is_free():
+            self._pipeline.pause(self.unfinished_bytes)
+
+    def _is_within_bounds(self) -> bool:
+        """If not, it is refused."""
+        limits = self._limits
+        if self._headers_to_come:
+            if self.unfinished_bytes < limits.max_header_bytes:
+                return True
+            self._refuse_head()
+            return False
+        if self._head_bytes() > limits.max_header_bytes:
+            self._refuse_head()
+            return False
+        headers = lower(self._headers)
+        length = headers.get(b"content-length", b"")
+        announced = int(length) if length.isdigit() and len(length) < 20 else 0
+        if max(announced, self.unfinished_bytes - limits.max_header_bytes) > limits.max_body_bytes:
+            self._too_large(headers)
+            return False
+        self._give_leave(headers)
+        return True
+
+    def _head_bytes(self) -> int:
+        """Of the request being read: its URL, and its headers as they were sent."""
+        headers = self._headers
+        return sum(map(len, self._url)) + sum(map(len, headers)) + sum(map(len, headers.values())) + 4 * len(headers)
+
+    def _give_leave(self, headers: dict[bytes, bytes]) -> None:
+        """A client may have sent all headers, and the body only when it is told to go on."""
+        if self._body or self._continued or headers.get(b"expect", b"").lower() != b"100-continue":
+            return
+        self._continued = True
+        self._outlet.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def wait_s(self) -> float | None:
+        """For how many seconds the rest of the request may be awaited; None: none has begun."""
+        if self._headers_to_come:
+            return self._limits.header_timeout_s if self.unfinished_bytes or self._url else None
+        return self._limits.body_timeout_s
+
+    # A request that is refused.
+
+    def refuse(self, status: int, text: bytes) -> None:
+        """Answer what cannot be understood, after what came before it, and hang up."""
+        self._forget()
+        self._pipeline.in_turn(partial(self._call.refuse, status, text, self._is_head()))
+
+    def _refuse_head(self) -> None:
+        self.refuse(431, b"The request's headers are too large: at most %d bytes." % self._limits.max_header_bytes)
+
+    def _too_large(self, headers: dict[bytes, bytes]) -> None:
+        if self._outlet.state is not IDLE or self._pipeline.ahead:
+            self.refuse(413, b"The request is too large.")
+            return
+        self._forget()
+        self._call.refuse_body(b"x-amz-target" in headers, self._limits.max_body_bytes, self._is_head())
+
+    def _is_head(self) -> bool:
+        return self._parser.get_method() == b"HEAD"
+
+    def _forget(self) -> None:
+        """What was read of a request is of no use any more, and nothing more is read."""
+        self._outlet.deaf = True
+        self.unfinished_bytes = 0
+        self._clear()
+        self._holder.free()
+
+    def _clear(self) -> None:
+        self._url.clear()
+        self._body.clear()
+        self._headers.clear()
+
+    def end(self) -> None:
+        """The connection has ended."""
+        self._forget()
+        # They hold this object, which so would stay, with all that it has, until somebody looks for garbage.
+        del self._parser, self._holder
+
+    # Parser.
+
+    def on_chunk_header(self) -> None:
+        """Of encodings, only chunks are undone; whatever else the header names is not."""
+        if not self._body:
+            self._leading = self._headers.copy()
+            if lower(self._leading).get(b"transfer-encoding", b"").lower() != b"chunked":
+                raise ValueError("a transfer encoding that is not known here")
+
+    def on_chunk_complete(self) -> None:
+        """What follows the last chunk must not replace a header that somebody before us has looked at."""
+        if self._headers != self._leading:
+            self._headers.clear()
+            self._headers.update(self._leading)
+
+    def on_message_complete(self) -> None:
+        parser, outlet = self._parser, self._outlet
+        if parser.should_upgrade():
+            return
+        self.number += 1
+        self._headers_to_come.append(True)
+        self._continued = False
+        if (outlet.state is not IDLE or outlet.deaf) and not outlet.is_heard():
+            self.unfinished_bytes = 0
+            return
+        if self.unfinished_bytes and not self._is_bounded():
+            return
+        parts, urls, headers = self._body, self._url, self._headers
+        body = parts[0] if len(parts) == 1 else b"".join(parts)
+        url = urls[0] if len(urls) == 1 else b"".join(urls)
+        # To clients of HTTP/1.0 one would have to say that the connection stays; to hang up is what they surely
+        # understand.
+        modern = parser.get_http_version() != "1.0"
+        if b"Host" not in headers and b"host" not in headers and b"host" not in lower(headers) and modern:
+            self.refuse(400, b"The request has no header Host, which HTTP/1.1 demands.")
+            return
+        keep_alive = modern and parser.should_keep_alive()
+        if outlet.state is IDLE and not outlet.congested and not self._pipeline.ahead:
+            self._call.serve(parser.get_method(), url, headers, body, keep_alive)
+        else:
+            self._put_aside(parser.get_method(), url, headers.copy(), body, keep_alive)
+        urls.clear()
+        parts.clear()
+        headers.clear()
+
+    def _is_bounded(self) -> bool:
+        """A request that came in pieces, of which only the first ones were measured. If it is not, it is refused."""
+        self.unfinished_bytes = 0
+        if self._head_bytes() > self._limits.max_header_bytes:
+            self._refuse_head()
+            return False
+        if sum(map(len, self._body)) > self._limits.max_body_bytes:
+            # Of chunks no header tells how much they bring.
+            self._too_large(lower(self._headers))
+            return False
+        return True
+
+    def _put_aside(self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool) -> None:
+        self._pipeline.put(
+            held_bytes(url, headers, body), partial(self._call.serve, method, url, headers, body, keep_alive)
+        )
+        self._holder.hold()
+        self._pipeline.pause(self.unfinished_bytes)
