@@ -37,8 +37,9 @@ class Queue:
         self.arn = queue_arn(region, record.account, record.name)
         # False once the queue is deleted, for those who still hold it.
         self.alive = True
-        # The longest waiting first.
-        self.waiters: OrderedDict[Waiter, None] = OrderedDict()
+        # The longest waiting first, each with its place in the line.
+        self.waiters: OrderedDict[Waiter, int] = OrderedDict()
+        self._places = 0
         # Requests that wait, or are about to: the store tells of messages for them.
         self.listeners = 0
         self._listened: list[Physical] = []
@@ -126,6 +127,22 @@ class Queue:
             number -= 1
             waiter, _ = self.waiters.popitem(last=False)
             waiter.wake()
+
+    def take_place(self) -> int:
+        """In the line of those who wait: kept by who looks once more, and waits again."""
+        self._places += 1
+        return self._places
+
+    def enlist(self, waiter: Waiter, place: int) -> None:
+        waiters = self.waiters
+        is_last = not waiters or place > next(reversed(waiters.values()))
+        waiters[waiter] = place
+        if is_last:
+            return
+        if place < next(iter(waiters.values())):
+            waiters.move_to_end(waiter, last=False)
+        else:
+            self.waiters = OrderedDict(sorted(waiters.items(), key=lambda item: item[1]))
 
     def listen(self) -> bool:
         """Somebody is about to wait: have the store tell of messages. Whether it did already."""

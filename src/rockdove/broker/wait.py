@@ -20,6 +20,7 @@ class WaitingRequest:
     _woken = False
     _listens = False
     _arrivals = 0
+    _place = 0
     # Whether the request is over: nobody waits for it any more.
     _over = False
 
@@ -65,6 +66,7 @@ class WaitingRequest:
                 # An empty answer would be taken for an empty queue, and asked for again at once.
                 return Throttling("Too many receives wait for messages. Please try again, or do not wait.")
             self._context.waiting.enter()
+            self._place = queue.take_place()
             self._timer = asyncio.get_running_loop().call_later(self._wait_s, self._run_out)
         if not self._listens:
             self._listens = True
@@ -75,18 +77,16 @@ class WaitingRequest:
         if self._arrivals != queue.arrivals:
             self._look()
             return None
-        queue.waiters[self] = None
-        if self._woken:
-            # Woken for nothing: it keeps its place at the front.
-            self._woken = False
-            queue.waiters.move_to_end(self, last=False)
+        # Woken for nothing, it keeps its place.
+        self._woken = False
+        queue.enlist(self, self._place)
         if next_us is not None:
             queue.expect(next_us)
         return None
 
     def _leave(self) -> bool:
         """Stop waiting; False if it was not, because it looks for messages just now."""
-        return self._queue.waiters.pop(self, self) is None
+        return self._queue.waiters.pop(self, None) is not None
 
     def _end(self) -> None:
         """The request is over."""
