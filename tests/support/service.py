@@ -163,6 +163,7 @@ class RunningService:
                 self._family = family = Family(replace(settings, workers=2))
                 self._owner = OwnerService(settings, family.board.seat(0), self._clock)
                 await self._owner.start(family.listening)
+                family.bind(settings.host, settings.port)
                 services = [self._front_end(settings, family.front_end(row)) for row in (1, 2)]
             for service in services:
                 await service.start()
