@@ -1,20 +1,25 @@
 """The request being served on a connection: what is asked, by whom, and its answer."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 from time import perf_counter
+from typing import Any, Protocol
 
+from rockdove.broker.accounts import Accounts
 from rockdove.core.errors import Fault, InternalFailure, RequestTooLarge, UnsupportedMediaType
 from rockdove.server.address import base_url, decoded, lower, origin_form
 from rockdove.server.call import Waiting
-from rockdove.server.origin import preflight
+from rockdove.server.gate import Gate
+from rockdove.server.guard import Guard
+from rockdove.server.host import Hosts
+from rockdove.server.origin import Origins, preflight
 from rockdove.server.outlet import IDLE, LAST, PIECE_BYTES, SERVING, Outlet
 from rockdove.server.page import Page
 from rockdove.server.pipeline import Pipeline
-from rockdove.server.site import Site
+from rockdove.server.timing import Timing
 from rockdove.wire import awsjson, query
 from rockdove.wire.operation import Operation
-from rockdove.wire.shape import Result
+from rockdove.wire.shape import Request, Result
 
 _OK_JSON = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nx-amzn-RequestId: %b\r\nContent-Length: %d\r\n\r\n"
@@ -26,6 +31,47 @@ _NOTABLE = frozenset((b"origin", b"sec-fetch-site", b"content-encoding"))
 _PLAIN: set[bytes] = set()
 _MOST_PLAIN = 1_024
 _LONGEST_PLAIN = 64
+
+
+class Site(Protocol):
+    """What the front needs of the service behind it."""
+
+    account: str
+    trust_proxy: bool
+    guard: Guard
+    origins: Origins
+    hosts: Hosts
+    # Those that are open.
+    connections: set[Any]
+    accounts: Accounts
+    gate: Gate
+
+    def handle(self, call: "Exchange", operation: Operation, request: Request) -> None:
+        """Do an operation; the call is answered at once or later. Raises a fault, or anything in case of a defect."""
+
+    # Whether others may have changed records that this process has not heard of yet.
+    is_front_end: bool
+
+    def catch_up(self, then: Callable[[], None]) -> None:
+        """Hear of all changes that were made before now."""
+
+    # Of all operations, by their names.
+    timings: dict[str, Timing]
+    access_log: bool
+
+    def page(self, call: "Exchange", path: bytes) -> bool:
+        """Whether the path is no operation's, such as /health; then a page is shown, at once or later."""
+
+    def accessed(self, call: "Exchange", operation: str, status: int, seconds: float) -> None:
+        """Log a request; only asked for with ``access_log``."""
+
+    def erred(self, operation: str, status: int) -> None:
+        """A request was answered with an error; the operation is empty where it is not known."""
+
+    def next_request_id(self) -> bytes: ...
+
+    def defect(self, error: Exception) -> None:
+        """Something went wrong that should not have."""
 
 
 class Exchange:

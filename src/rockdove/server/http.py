@@ -5,11 +5,10 @@ from collections.abc import Callable
 from typing import cast
 
 from rockdove.server.call import Waiting
-from rockdove.server.exchange import Exchange
+from rockdove.server.exchange import Exchange, Site
 from rockdove.server.intake import Intake
 from rockdove.server.outlet import CLOSING, IDLE, LAST, SERVING, STOPPING, Outlet
 from rockdove.server.pipeline import Pipeline
-from rockdove.server.site import Site
 
 
 class Connection(asyncio.Protocol):

@@ -19,7 +19,7 @@ from rockdove.server.limit import Limits
 from rockdove.server.origin import Origins
 from rockdove.server.outlet import PIECE_BYTES, SERVING
 from rockdove.server.page import Page
-from rockdove.server.site import Site
+from rockdove.server.exchange import Site
 from rockdove.server.timing import Timing
 from rockdove.wire.operation import OPERATIONS
 from rockdove.wire.shape import CreateQueueResult
