@@ -24,7 +24,7 @@ from rockdove.store.remote.owner import Owned, Owner
 # Seconds between two looks at what front-ends have counted: of one that dies, what it has counted since is lost.
 LOOK_S = 5.0
 # Seconds that the trace has for its end.
-TRACE_S = 1.0
+TRACE_S = 0.5
 
 log = logging.getLogger("rockdove")
 

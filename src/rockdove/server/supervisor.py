@@ -30,8 +30,8 @@ from rockdove.store.common.keyfile import KeySource
 from rockdove.store.registry import locate
 
 # Seconds that the front-ends have to end, and then the owner, before they are killed.
-FRONT_ENDS_STOP_S = 3.8
-OWNER_STOP_S = 0.8
+FRONT_ENDS_STOP_S = 4.1
+OWNER_STOP_S = 0.7
 # Seconds before a child that dies again and again is started once more.
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.5
 # A child that has lived for so long did not die at its start.
