@@ -334,7 +334,8 @@ def test_flipped_bytes_anywhere(folders: dict[str, Path], tmp_path: Path, rng: r
         try:
             for record in store.snapshot.queues:
                 for part in record.physical:
-                    outcome = store.do(store.store.physical(record, part).scan, 0, 10_000, 1_000_000)
+                    physical = store.store.physical(record, part)
+                    outcome = store.do(store.store.browsing.scan, physical, 0, 10_000, 1_000_000)
                     assert isinstance(outcome, list | StoreError)
         finally:
             store.close()

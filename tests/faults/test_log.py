@@ -1,6 +1,7 @@
 """Nothing that clients keep secret is in the log: bodies, attributes, handles, signatures, tokens."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -155,8 +156,14 @@ def _badly_signed() -> dict[str, str]:
     return sign(Credentials("AKNOBODY", SECRET), "us-east-1", "POST", "/", {"Host": "x"}, b"{}") | {"Host": "x"}
 
 
-def test_the_life_of_a_service(server: ServerFactory) -> None:
+def test_the_life_of_a_service(server: ServerFactory, workers: int) -> None:
     own = server("--log-format", "json", "--log-level", "info", store="sqlite")
     assert own.stop() == 0
-    assert [line["event"] for line in lines(own.process.err)] == ["start", "stopping", "stop"]
+    events = [line["event"] for line in lines(own.process.err)]
+    if workers:
+        assert events[0] == "store-open"
+        # Each front-end has a life of its own.
+        assert Counter(events[1:]) == {"start": workers, "stopping": workers, "stop": workers}
+    else:
+        assert events == ["start", "stopping", "stop"]
     assert all({"time", "level", "event", "message"} <= set(line) for line in lines(own.process.err))

@@ -61,7 +61,7 @@ async def _own(settings: Settings, family: Family, explain: Explain, ready: Call
         await until_stopped(start, lambda: owner.stop(), (STOP,))
     except Exception as error:
         code, text = explain(error)
-        ready(Ready(code=code, error=text))
+        ready(Ready(code=code, error=os.fsencode(text)))
 
 
 def front_end_work(settings: Settings, explain: Explain, front_end: FrontEndParts) -> Work:
@@ -85,7 +85,7 @@ async def _serve(
         await until_stopped(start, lambda: service.stop(), (STOP,))
     except Exception as error:
         code, text = explain(error)
-        ready(Ready(code=code, error=text))
+        ready(Ready(code=code, error=os.fsencode(text)))
 
 
 def works(settings: Settings, family: Family, explain: Explain) -> tuple[Work, Callable[[FrontEndParts], Work]]:

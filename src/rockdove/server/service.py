@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -54,11 +54,19 @@ from rockdove.wire.shape import Request, Result
 
 # The account of a service without accounts.
 ANYBODY = FIRST_ID
-# Seconds that requests being served have to finish when the service stops, after how many of them all should have
-# ended, and how many the trace has for its end at least.
-STOP_S = 3.0
-ENDED_S = 4.0
-TRACE_S = 1.0
+
+
+class StopTimes(NamedTuple):
+    """Seconds: for requests being served to finish; after how many all should have ended; the least for the trace."""
+
+    requests_s: float
+    ended_s: float
+    trace_s: float
+
+
+ALONE_S = StopTimes(3.0, 4.0, 1.0)
+# After the front-ends, the owner has to end, too.
+FRONT_END_S = StopTimes(2.3, 3.0, 0.6)
 
 log = logging.getLogger("rockdove")
 # Its level does not depend on the log's: who wants it asks for it by --access-log.
@@ -251,7 +259,8 @@ class Service:
         for connection in list(self.connections):
             connection.shut()
         time, began_s = asyncio.get_running_loop().time, asyncio.get_running_loop().time()
-        while self.connections and time() < began_s + STOP_S:
+        times = ALONE_S if self._front_end is None else FRONT_END_S
+        while self.connections and time() < began_s + times.requests_s:
             await asyncio.sleep(0.01)
         self.guard.close()
         if self.background is not None:
@@ -259,7 +268,7 @@ class Service:
             await self.metrics.close()
         self.store.close()
         if self.recorder is not None:
-            await asyncio.to_thread(self.recorder.close, max(began_s + ENDED_S - time(), TRACE_S))
+            await asyncio.to_thread(self.recorder.close, max(began_s + times.ended_s - time(), times.trace_s))
         log.info("stopped", extra=fields("stop"))
 
     def _end_polls(self) -> None:

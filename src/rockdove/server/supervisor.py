@@ -30,8 +30,8 @@ from rockdove.store.common.keyfile import KeySource
 from rockdove.store.registry import locate
 
 # Seconds that the front-ends have to end, and then the owner, before they are killed.
-FRONT_ENDS_STOP_S = 4.1
-OWNER_STOP_S = 0.7
+FRONT_ENDS_STOP_S = 3.7
+OWNER_STOP_S = 1.1
 # Seconds before a child that dies again and again is started once more.
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.5
 # A child that has lived for so long did not die at its start.
@@ -54,7 +54,8 @@ class Ready(Struct):
     accounts: bool = False
     # The exit code, and the line to print.
     code: int = 0
-    error: str = ""
+    # As bytes: it may name a folder whose name is not UTF-8.
+    error: bytes = b""
 
 
 class StartFailed(RockdoveError):
@@ -214,9 +215,13 @@ class Supervisor:
         with os.fdopen(child.pipe, "rb") as pipe:
             text = pipe.read()
         child.pipe = -1
-        told = msgspec.json.decode(text, type=Ready) if text else Ready(code=1, error=f"the {child.name} has died")
+        told = (
+            msgspec.json.decode(text, type=Ready)
+            if text
+            else Ready(code=1, error=f"the {child.name} has died".encode())
+        )
         if told.error:
-            raise StartFailed(told.code, told.error)
+            raise StartFailed(told.code, os.fsdecode(told.error))
         return told
 
     def _bury(self) -> None:
@@ -305,7 +310,7 @@ def _last_words(child: Child) -> str:
     text = os.read(child.pipe, 65_536)
     with contextlib.suppress(msgspec.DecodeError):
         error = msgspec.json.decode(text, type=Ready).error
-        return f": {error}" if error else ""
+        return f": {os.fsdecode(error)}" if error else ""
     return ""
 
 

@@ -11,5 +11,5 @@ from rockdove.server import service
 def patience() -> Iterator[None]:
     """A service that stops does not wait for its trace for long. Here the trace is all that counts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(service, "ENDED_S", 60.0)
+        patch.setattr(service, "ALONE_S", service.StopTimes(3.0, 60.0, 60.0))
         yield

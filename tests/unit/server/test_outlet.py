@@ -12,14 +12,13 @@ import pytest
 import uvloop
 
 from rockdove.core.errors import InternalFailure
-from rockdove.server.exchange import Exchange
+from rockdove.server.exchange import Exchange, Site
 from rockdove.server.guard import Guard
 from rockdove.server.http import Connection
 from rockdove.server.limit import Limits
 from rockdove.server.origin import Origins
 from rockdove.server.outlet import PIECE_BYTES, SERVING
 from rockdove.server.page import Page
-from rockdove.server.exchange import Site
 from rockdove.server.timing import Timing
 from rockdove.wire.operation import OPERATIONS
 from rockdove.wire.shape import CreateQueueResult
