@@ -24,6 +24,8 @@ from rockdove.core.errors import (
 from rockdove.store.base import AccountDropped, AccountPut, Change, Records, Snapshot
 from rockdove.store.common.keyfile import KeySource
 
+# All of them are one thing: see `rockdove.store.base.record`.
+_ACCOUNTS = "accounts"
 # Queues named at most in a message.
 _TOLD = 5
 
@@ -131,11 +133,13 @@ class Accounts:
             await self._put(account, seen)
             return NewKey(account, key.access_key, secret)
 
-        return await self._feed.write(attempt)
+        return await self._feed.write(_ACCOUNTS, attempt)
 
     async def set_password(self, name: str, password: str) -> Account:
         hashed = await self._hash(password)
-        return await self._feed.write(lambda seen: self._put(replace(self.named(name), password=hashed), seen))
+        return await self._feed.write(
+            _ACCOUNTS, lambda seen: self._put(replace(self.named(name), password=hashed), seen)
+        )
 
     async def check_password(self, name: str, password: str) -> Account | None:
         """The account, if it is enabled and this is its password; else None, after about the same time."""
@@ -165,7 +169,7 @@ class Accounts:
             account = await self._put(replace(account, keys=[*account.keys, key]), seen)
             return NewKey(account, key.access_key, secret)
 
-        return await self._feed.write(attempt)
+        return await self._feed.write(_ACCOUNTS, attempt)
 
     async def finish_rotation(self, name: str, cancel: bool = False) -> tuple[Account, Key]:
         """Retire the old of two keys, or, to cancel, the new one; the account as it is now, and the retired key."""
@@ -178,7 +182,7 @@ class Accounts:
             kept = [key for key in account.keys if key is not retired]
             return await self._put(replace(account, keys=kept), seen), retired
 
-        return await self._feed.write(attempt)
+        return await self._feed.write(_ACCOUNTS, attempt)
 
     async def set_enabled(self, name: str, enabled: bool) -> Account:
         """Raises `AccountConflict` for the last administrator."""
@@ -189,7 +193,7 @@ class Accounts:
                 self._check_not_last(account, "disabled")
             return await self._put(replace(account, enabled=enabled), seen)
 
-        return await self._feed.write(attempt)
+        return await self._feed.write(_ACCOUNTS, attempt)
 
     async def remove(self, name: str) -> Account:
         """Raises `AccountConflict` for the last administrator, and for one that owns queues."""
@@ -206,7 +210,7 @@ class Accounts:
             await ask(partial(self._records.drop_account, account.id, seen))
             return account
 
-        return await self._feed.write(attempt)
+        return await self._feed.write(_ACCOUNTS, attempt)
 
     def _check_not_last(self, account: Account, what: str) -> None:
         others = [one for one in self._by_id.values() if one.admin and one.enabled and one.id != account.id]

@@ -75,7 +75,7 @@ class Admin:
             await self._put(record, seen)
             return self._directory.named(account, name)
 
-        return await self._feed.write(attempt)
+        return await self._feed.write((account, name), attempt)
 
     async def delete(self, queue: Queue) -> None:
         async def attempt(seen: int) -> None:
@@ -83,7 +83,7 @@ class Admin:
                 raise QueueDoesNotExist()
             await ask(partial(self._records.drop_queue, queue.record, self._clock.now_us(), seen))
 
-        await self._feed.write(attempt)
+        await self._feed.write(queue.key, attempt)
 
     async def purge(self, queue: Queue) -> None:
         """Empty a queue at once, however full: it gets new physical queues, and the old ones are dropped."""
@@ -97,7 +97,7 @@ class Admin:
             physical = await ask(partial(self._records.reserve, len(record.physical)))
             await self._put(replace(record, physical=physical, purged_us=now), seen)
 
-        await self._feed.write(attempt)
+        await self._feed.write(queue.key, attempt)
 
     async def set_attributes(self, queue: Queue, changes: Mapping[str, str]) -> None:
         attribute.check(changes, queue.fifo, creating=False)
@@ -162,7 +162,7 @@ class Admin:
         async def attempt(seen: int) -> None:
             await self._put(change(_living(queue)), seen)
 
-        await self._feed.write(attempt)
+        await self._feed.write(queue.key, attempt)
 
     async def _put(self, record: QueueRecord, seen: int) -> None:
         try:

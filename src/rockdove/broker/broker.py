@@ -16,6 +16,8 @@ from rockdove.core.errors import (
     Fault,
     InvalidParameterValue,
     MessageNotInflight,
+    QueueDoesNotExist,
+    QueueGone,
     ReceiptHandleIsInvalid,
     ServiceUnavailable,
     StoreError,
@@ -193,7 +195,8 @@ class Broker:
 
 def _sent(queue: Queue, done: Sent, outcome: list[Appended] | StoreError) -> None:
     if isinstance(outcome, StoreError):
-        done(unavailable(outcome))
+        # Another front-end may have deleted it, which this one has not heard of yet.
+        done(QueueDoesNotExist() if isinstance(outcome, QueueGone) else unavailable(outcome))
         return
     queue.sent += len(outcome)
     done(outcome)

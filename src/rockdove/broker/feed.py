@@ -1,6 +1,7 @@
 """Records that anybody may change: what this process has heard of them, and how it changes them itself."""
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Protocol, TypeVar
 
 from rockdove.broker.ask import ask
@@ -31,6 +32,7 @@ class Feed:
         self._followers: Sequence[RecordFollower] = ()
         # Up to here changes were heard of.
         self.version = 0
+        self._turns: dict[Hashable, Turn] = {}
 
     def start(self, snapshot: Snapshot, *followers: RecordFollower) -> None:
         """Raises what a follower raises who cannot begin with that."""
@@ -52,11 +54,33 @@ class Feed:
         """Hear of all that was changed before now."""
         await ask(self._records.catch_up)
 
-    async def write(self, attempt: Callable[[int], Awaitable[T]]) -> T:
-        """Decide and write, again if somebody else was quicker. ``attempt`` gets the version that it decides on."""
+    async def write(self, scope: Hashable, attempt: Callable[[int], Awaitable[T]]) -> T:
+        """Decide and write, again if another process was quicker. ``attempt`` gets the version that it decides on.
+
+        Of this process, one writer of a scope has a turn at a time: the others would be refused.
+        """
+        turn = self._turns.setdefault(scope, Turn())
+        turn.number += 1
+        try:
+            async with turn.lock:
+                return await self._write(attempt)
+        finally:
+            turn.number -= 1
+            if not turn.number:
+                self._turns.pop(scope, None)
+
+    async def _write(self, attempt: Callable[[int], Awaitable[T]]) -> T:
         for _ in range(MOST_ATTEMPTS):
             try:
                 return await attempt(self.version)
             except Conflict:
                 await self.catch_up()
         raise ServiceUnavailable("Others keep changing this. Please try again.")
+
+
+class Turn:
+    """Of those in this process who change one thing."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.number = 0

@@ -23,6 +23,8 @@ from rockdove.store.base import Change, Counts, Snapshot, TaskDropped, TaskPut
 RUNNING, CANCELLING = "RUNNING", "CANCELLING"
 COMPLETED, CANCELLED, FAILED = "COMPLETED", "CANCELLED", "FAILED"
 ACTIVE = (RUNNING, CANCELLING)
+# They are changed seldom enough to take turns.
+_TASKS = "tasks"
 
 
 class MoveTasks:
@@ -94,7 +96,7 @@ class MoveTasks:
             await ask(partial(self._records.put_task, task, seen))
             return task
 
-        return handle(await self._feed.write(attempt))
+        return handle(await self._feed.write(_TASKS, attempt))
 
     async def cancel(self, task_handle: str) -> int:
         """How many messages were moved before."""
@@ -110,7 +112,7 @@ class MoveTasks:
             await ask(partial(self._records.put_task, replace(task, status=CANCELLING), seen))
             return task.moved
 
-        return await self._feed.write(attempt)
+        return await self._feed.write(_TASKS, attempt)
 
     async def save(self, task_id: str, moved: int, status: str | None = None, failure: str | None = None) -> None:
         """Keep how far a task has come; whoever cancels it meanwhile is not overruled."""
@@ -121,7 +123,7 @@ class MoveTasks:
                 saved = replace(task, moved=moved, status=status or task.status, failure=failure)
                 await ask(partial(self._records.put_task, saved, seen))
 
-        await self._feed.write(attempt)
+        await self._feed.write(_TASKS, attempt)
 
     def source_of(self, task_handle: str) -> str | None:
         """The ARN of a task's source queue; of a task that does not exist, what its handle says. None: no handle."""
@@ -170,7 +172,7 @@ class MoveTasks:
             listed[source] += 1
             gone = self._directory.by_arn(task.source_arn) is None
             if gone or listed[source] > limits.MAX_LISTED_MOVE_TASKS:
-                await self._feed.write(partial(self._drop, task))
+                await self._feed.write(_TASKS, partial(self._drop, task))
 
     async def _drop(self, task: MoveTask, seen: int) -> None:
         await ask(partial(self._records.drop_task, task, seen))

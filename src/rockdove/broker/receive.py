@@ -210,8 +210,6 @@ class Receive(WaitingRequest):
             give_back(found)
         else:
             queue.received += len(found)
-            for physical, entries in by_physical(found):
-                self._context.store.delivered(physical, entries)
         self._end()
         self._pass_on()
 

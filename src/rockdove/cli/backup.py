@@ -1,6 +1,7 @@
 """``rockdove backup``: copy a service's data while it runs."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,8 @@ from rockdove.cli.figure import size
 from rockdove.cli.output import Output, Progress, note
 from rockdove.core.errors import DataFolderError
 from rockdove.store.common.keyfile import KEY_FILE
-from rockdove.store.sqlite.backup import NotEmpty, NothingThere, copy
+from rockdove.store.registry import locate
+from rockdove.store.sqlite.backup import NotEmpty, NothingThere
 
 
 def backup(
@@ -40,7 +42,7 @@ def backup(
         progress.show(f"{size(done)} of {size(total)} copied")
 
     try:
-        copied = copy(data, destination, show)
+        copied = _copy(data, destination, show)
     except NothingThere as error:
         raise Failure(str(error), Code.NOT_FOUND) from None
     except NotEmpty as error:
@@ -61,3 +63,10 @@ def backup(
         output.line(
             f"copied {size(copied)} in {seconds:.1f} s; try it with: rockdove serve --data {destination} --port 0"
         )
+
+
+def _copy(data: Path, destination: Path, show: Callable[[int, int], None]) -> int:
+    location = locate("sqlite", data)
+    if location.kind.backup is None:
+        raise Failure(f"there is no backup of a store {location.name!r}", Code.USAGE)
+    return location.kind.backup(data, destination, show)

@@ -1,5 +1,6 @@
 """``rockdove check``: tell what is wrong with a data folder."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +11,9 @@ from rockdove.cli.failure import Code, Failure
 from rockdove.cli.figure import amount, size
 from rockdove.cli.output import Output, Progress
 from rockdove.core.errors import DataFolderError
+from rockdove.store.registry import locate
 from rockdove.store.sqlite.backup import NothingThere
 from rockdove.store.sqlite.check import Report
-from rockdove.store.sqlite.check import check as look_over
 from rockdove.store.sqlite.folder import FolderInUse
 
 ADVICE = (
@@ -41,7 +42,7 @@ def check(
     """
     progress = Progress()
     try:
-        report = look_over(data, lambda number: progress.show(f"{number:,} messages read"))
+        report = _look_over(data, lambda number: progress.show(f"{number:,} messages read"))
     except NothingThere as error:
         raise Failure(str(error), Code.NOT_FOUND) from None
     except FolderInUse as error:
@@ -82,3 +83,10 @@ def _tell(report: Report, data: Path, output: Output) -> None:
     for problem in report.problems:
         output.line(f"  {problem.where}: {problem.what}")
     output.line(ADVICE)
+
+
+def _look_over(data: Path, progress: Callable[[int], None]) -> Report:
+    location = locate("sqlite", data)
+    if location.kind.check is None:
+        raise Failure(f"a store {location.name!r} cannot be checked", Code.USAGE)
+    return location.kind.check(data, progress)

@@ -47,9 +47,6 @@ async def _run_alone(settings: Settings, output: Output) -> None:
 
 
 def _run_processes(settings: Settings, output: Output) -> None:
-    if settings.tls_cert is not None:
-        # Told once, and not by each front-end.
-        _load_certificate(settings)
     family = Family(settings)
 
     def opened(ready: Ready) -> None:
@@ -60,6 +57,11 @@ def _run_processes(settings: Settings, output: Output) -> None:
         except OSError as error:
             raise _failure(settings, error) from None
 
+    try:
+        family.load_certificate()
+    except TlsError as error:
+        family.close()
+        raise _failure(settings, error) from None
     try:
         supervisor = Supervisor(
             family, settings.workers, *works(settings, family, lambda error: _explain(settings, error))
@@ -72,15 +74,6 @@ def _run_processes(settings: Settings, output: Output) -> None:
         supervisor.run()
     finally:
         family.close()
-
-
-def _load_certificate(settings: Settings) -> None:
-    found = certificate(settings)
-    assert found is not None
-    try:
-        found.load()
-    except TlsError as error:
-        raise _failure(settings, error) from None
 
 
 def _announce(settings: Settings, port: int, accounts: bool, output: Output) -> None:

@@ -15,6 +15,10 @@ class StoreError(RockdoveError):
     """The store could not do what was asked; nothing of it was acknowledged."""
 
 
+class QueueGone(StoreError):
+    """The queue was purged or deleted meanwhile."""
+
+
 class StoreFull(StoreError):
     """There is no room for it on the disk."""
 

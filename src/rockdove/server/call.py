@@ -1,5 +1,6 @@
 """One request on its way through the service: who asks, over which protocol, and where the answer goes."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from rockdove.core.errors import Fault
@@ -34,6 +35,9 @@ class Call(Protocol):
     def answer(self, result: Result | None) -> None: ...
 
     def fail(self, fault: Fault) -> None: ...
+
+    def when_taken(self, then: Callable[[], None]) -> None:
+        """Call it when the answer has left: at once, unless the client does not read a large one."""
 
     def is_gone(self) -> bool:
         """Whether the client has hung up."""

@@ -227,6 +227,12 @@ class Exchange:
         if self._pipeline.ahead:
             self._pipeline.go_on()
 
+    def when_taken(self, then: Callable[[], None]) -> None:
+        if self._outlet.congested:
+            self._outlet.untaken.append(then)
+        else:
+            then()
+
     def fail(self, fault: Fault) -> None:
         request_id = self._site.next_request_id()
         self._note(fault.status)

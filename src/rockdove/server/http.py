@@ -48,6 +48,7 @@ class Connection(asyncio.Protocol):
         self._intake.end()
         self._leave()
         self._outlet.lost()
+        self._outlet.be_taken()
         self._pipeline.clear()
         self.call.leave()
 
@@ -59,6 +60,7 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._outlet.congested = False
+        self._outlet.be_taken()
         self.hold()
         self._pipeline.serve_next()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import select
+from collections.abc import Callable
 from enum import IntEnum
 
 # Seconds for which a refused client may still send before the connection is closed.
@@ -49,13 +50,15 @@ IDLE, SERVING, LAST, STOPPING, CLOSING, CLOSED = State
 class Outlet:
     """What the parts of a connection share: its state, and the way to its client."""
 
-    __slots__ = ("congested", "deaf", "since_s", "state", "transport")
+    __slots__ = ("congested", "deaf", "since_s", "state", "transport", "untaken")
 
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
         self.state = IDLE
         # The client does not read. It may stop to read in any state.
         self.congested = False
+        # Called when the client has taken its answers, or has gone.
+        self.untaken: list[Callable[[], None]] = []
         # The client was refused, and what it still sends is not read. Answers to what it had sent before may be due.
         self.deaf = False
         # Since when the client has to read, by the loop's clock.
@@ -152,6 +155,12 @@ class Outlet:
     def is_closing(self) -> bool:
         """Whether the client has to read what is left, and nothing more will come."""
         return self.transport is not None and self.transport.is_closing()
+
+    def be_taken(self) -> None:
+        """The client has taken its answers, or has gone."""
+        untaken, self.untaken = self.untaken, []
+        for then in untaken:
+            then()
 
     def unread_bytes(self) -> int:
         """What the client has not read, if it is slow."""

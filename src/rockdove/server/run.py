@@ -62,6 +62,7 @@ async def _own(settings: Settings, family: Family, explain: Explain, ready: Call
     except Exception as error:
         code, text = explain(error)
         ready(Ready(code=code, error=os.fsencode(text)))
+        raise SystemExit(code) from None
 
 
 def front_end_work(settings: Settings, explain: Explain, front_end: FrontEndParts) -> Work:
@@ -86,6 +87,7 @@ async def _serve(
     except Exception as error:
         code, text = explain(error)
         ready(Ready(code=code, error=os.fsencode(text)))
+        raise SystemExit(code) from None
 
 
 def works(settings: Settings, family: Family, explain: Explain) -> tuple[Work, Callable[[FrontEndParts], Work]]:

@@ -87,6 +87,8 @@ class FrontEndParts(Struct, frozen=True):
     row: int
     # One for all front-ends, where it is not in a file.
     key: KeySource
+    # The last certificate that was not broken.
+    tls: ssl.SSLContext | None = None
 
 
 class Service:
@@ -136,7 +138,7 @@ class Service:
         """
         if self.recorder is not None:
             self.recorder.check()
-        context = self._certificate.load() if self._certificate is not None else None
+        context = self._load_certificate()
         snapshot = await self.store.open()
         try:
             self._build(snapshot)
@@ -152,6 +154,19 @@ class Service:
         if self.background is not None:
             self.background.start()
         log.info("listening on %s, port %d", self.settings.host, self.port, extra=fields("start", version=__version__))
+
+    def _load_certificate(self) -> ssl.SSLContext | None:
+        """Raises `TlsError`, unless there is an older one to go on with."""
+        if self._certificate is None:
+            return None
+        try:
+            return self._certificate.load()
+        except TlsError as error:
+            inherited = None if self._front_end is None else self._front_end.tls
+            if inherited is None:
+                raise
+            log.error("still using the old TLS certificate: %s", error, extra=fields("reload_failed"))
+            return inherited
 
     def _check_origins(self) -> None:
         if ANY in self.settings.cors_origin and not self.accounts.exist:

@@ -5,11 +5,13 @@ It is one thread without an event loop, so that it can fork at any time; childre
 
 import contextlib
 import ctypes
+import errno
 import logging
 import os
 import shutil
 import signal
 import socket
+import ssl
 import sys
 import tempfile
 import time
@@ -24,8 +26,9 @@ from rockdove.core.errors import RockdoveError
 from rockdove.server.board import Board
 from rockdove.server.listener import bind
 from rockdove.server.log import fields
-from rockdove.server.service import FrontEndParts
+from rockdove.server.service import FrontEndParts, certificate
 from rockdove.server.setting import Settings
+from rockdove.server.tls import TlsError
 from rockdove.store.common.keyfile import KeySource
 from rockdove.store.registry import locate
 
@@ -36,6 +39,8 @@ OWNER_STOP_S = 1.1
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.5
 # A child that has lived for so long did not die at its start.
 SETTLED_S = 5.0
+# Of folders for Unix sockets.
+PREFIX = "rockdove-"
 # Of paths of Unix sockets.
 _LONGEST_PATH = 100
 
@@ -91,17 +96,26 @@ class Family:
     def __init__(self, settings: Settings) -> None:
         self.sockets: list[socket.socket] = []
         self.board = Board(settings.workers + 1)
-        self.folder = Path(tempfile.mkdtemp(prefix="rockdove-", dir=_short_folder()))
+        _sweep(Path(_short_folder() or tempfile.gettempdir()))
+        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=_short_folder()))
         self.path = str(self.folder / "owner")
         # Front-ends that connect before the owner accepts wait in its queue, also while it is started again.
         self.listening = socket.socket(socket.AF_UNIX)
         self.listening.bind(self.path)
         self.listening.listen(64)
         location = locate(settings.store, settings.data)
+        # What front-ends get whose certificate on disk is broken: the last one that was not.
+        self.certificate = certificate(settings)
+        self.tls: ssl.SSLContext | None = None
         self.key: KeySource = location.key()
         if location.folder is None:
             # In memory: made here, so that all front-ends have the same.
             self.key.create()
+
+    def load_certificate(self) -> None:
+        """Raises `TlsError`."""
+        if self.certificate is not None:
+            self.tls = self.certificate.load()
 
     def bind(self, host: str, port: int) -> None:
         """Raises OSError."""
@@ -112,7 +126,7 @@ class Family:
         return int(self.sockets[0].getsockname()[1])
 
     def front_end(self, row: int) -> FrontEndParts:
-        return FrontEndParts(self.path, self.sockets, self.board, row, self.key)
+        return FrontEndParts(self.path, self.sockets, self.board, row, self.key, self.tls)
 
     def close(self) -> None:
         for each in (*self.sockets, self.listening):
@@ -157,6 +171,9 @@ class Supervisor:
             if number in (signal.SIGTERM, signal.SIGINT):
                 break
             if number == signal.SIGHUP:
+                # What is broken, the front-ends tell of.
+                with contextlib.suppress(TlsError):
+                    self._family.load_certificate()
                 _signal_all(self._front_ends, signal.SIGHUP)
             self._bury()
             self._start_due()
@@ -203,6 +220,9 @@ class Supervisor:
 
             child.work(ready)
             code = 0
+        except SystemExit:
+            # It has told why.
+            code = 1
         except BaseException as error:
             log.error("%s has failed", child.name, exc_info=error, extra=fields("defect", process=child.name))
         finally:
@@ -312,6 +332,14 @@ def _last_words(child: Child) -> str:
         error = msgspec.json.decode(text, type=Ready).error
         return f": {os.fsdecode(error)}" if error else ""
     return ""
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the folders of services whose parent was killed: nobody answers at their sockets."""
+    for left in folder.glob(f"{PREFIX}*/owner"):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
+            if left.lstat().st_uid == os.geteuid() and probe.connect_ex(str(left)) == errno.ECONNREFUSED:
+                shutil.rmtree(left.parent, ignore_errors=True)
 
 
 def _short_folder() -> str | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rockdove.core.errors import StoreError
+from rockdove.core.errors import QueueGone, StoreError
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Hint, Want
@@ -45,4 +45,4 @@ class GonePhysical:
 
 
 def gone() -> StoreError:
-    return StoreError("the queue was purged or deleted meanwhile")
+    return QueueGone("the queue was purged or deleted meanwhile")

@@ -1,9 +1,11 @@
 """Errors of a store on their way between processes."""
 
-from rockdove.core.errors import StoreError, StoreFull
+from rockdove.core.errors import QueueGone, StoreError, StoreFull
 from rockdove.store.base import Conflict, OverQuota
 
-_KINDS: dict[str, type[StoreError]] = {kind.__name__: kind for kind in (StoreError, StoreFull, Conflict, OverQuota)}
+_KINDS: dict[str, type[StoreError]] = {
+    kind.__name__: kind for kind in (StoreError, StoreFull, QueueGone, Conflict, OverQuota)
+}
 
 
 class StoreAway(StoreError):

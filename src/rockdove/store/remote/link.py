@@ -39,6 +39,8 @@ class Link:
         self._pending: dict[int, Callable[[Any], None]] = {}
         self._task: asyncio.Task[None] | None = None
         self._lost = asyncio.Event()
+        # When the owner was heard of last, by the loop's clock.
+        self.heard_s = 0.0
         # Answers questions of the owner's, by their topics.
         self.questions: dict[str, Callable[[], bytes]] = {}
 
@@ -107,6 +109,7 @@ class Link:
     # What is heard.
 
     def _received(self, connection: "_Connection", messages: Sequence[Any]) -> None:
+        self.heard_s = self._loop.time()
         take = self._pending.pop
         for message in messages:
             kind = type(message)

@@ -18,8 +18,9 @@ from rockdove.store.common.ledger import Ledger
 from rockdove.store.remote import message as wire
 from rockdove.store.remote.frontend import FrontEnd
 
-# Seconds between two looks at the store's state.
+# Seconds between two looks at the store's state, and after how many front-ends are told in any case.
 STATE_S = 0.1
+BEAT = 10
 CAPABILITIES = ("browsing", "upkeep", "transfers", "leases", "publications")
 # Process, user and group of who is at the other end.
 _CREDENTIALS = struct.Struct("3i")
@@ -58,6 +59,7 @@ class Owner:
         self._numbers: dict[str, list[int]] = {}
         self._listening: socket.socket | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._looks = 0
         self._state = self._look_at_state()
         self._questions: dict[int, asyncio.Future[bytes]] = {}
         self._question = 0
@@ -165,7 +167,9 @@ class Owner:
 
     def _watch_state(self) -> None:
         state = self._look_at_state()
-        if state != self._state:
+        self._looks += 1
+        # Now and then also without news: front-ends shall know that the owner is alive.
+        if state != self._state or not self._looks % BEAT:
             self._state = state
             for front_end in self._front_ends:
                 front_end.send(state)

@@ -21,6 +21,9 @@ from rockdove.store.remote.link import Link
 from rockdove.store.remote.physical import RemotePhysical
 from rockdove.store.remote.record import RemoteRecords
 
+# After so many seconds without a word the owner hangs.
+SILENT_S = 3.0
+SILENT = "the process that has the data does not answer"
 # Without the owner, changes fail.
 AWAY = "the process that has the data is not there; it is started again"
 
@@ -69,7 +72,11 @@ class RemoteStore:
 
     @property
     def trouble(self) -> str | None:
-        return self._state.trouble if self.link.is_up else AWAY
+        if not self.link.is_up:
+            return AWAY
+        if self._loop.time() - self.link.heard_s > SILENT_S:
+            return SILENT
+        return self._state.trouble
 
     @property
     def effort(self) -> Effort:

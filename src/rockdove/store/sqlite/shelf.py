@@ -7,7 +7,7 @@ import apsw
 from msgspec import Struct
 
 from rockdove.core import ids
-from rockdove.core.errors import StoreError
+from rockdove.core.errors import QueueGone, StoreError
 from rockdove.core.message import Entry, Message
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import Appended, Claimed, Done, Draft, Hint, Want
@@ -70,7 +70,7 @@ class Shelf:
         self.dropped = True
 
     def gone(self) -> StoreError:
-        return StoreError("the queue is gone")
+        return QueueGone("the queue was purged or deleted meanwhile")
 
     def message_id(self, id: int, message: Message) -> str:
         if message.extra is not None and message.extra.message_id:
