@@ -11,7 +11,7 @@ from rockdove.store.base import Change, Conflict, Records, Snapshot
 T = TypeVar("T")
 
 # So often a write is tried again that somebody else's has overtaken.
-MOST_ATTEMPTS = 50
+MOST_ATTEMPTS = 200
 
 
 class RecordFollower(Protocol):
@@ -71,10 +71,13 @@ class Feed:
 
     async def _write(self, attempt: Callable[[int], Awaitable[T]]) -> T:
         for _ in range(MOST_ATTEMPTS):
+            seen = self.version
             try:
-                return await attempt(self.version)
+                return await attempt(seen)
             except Conflict:
-                await self.catch_up()
+                # The news that it lost to are here already, as a rule. To ask for them would lose the next round, too.
+                if self.version == seen:
+                    await self.catch_up()
         raise ServiceUnavailable("Others keep changing this. Please try again.")
 
 
