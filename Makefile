@@ -14,6 +14,8 @@ STAGES := lint test-quick $(if $(wildcard tests/faults/test_*.py),test-faults) t
 
 # Contracts that take their time, because clients in them do: they run with the faults.
 SLOW := tests/contract/abuse tests/contract/transport
+# Reads the pages and does what they say: runs where the programs are that they use.
+PAGES := tests/docs/test_code.py
 
 # How many processes run tests side by side: WORKERS=0 runs them in one, as for a debugger.
 WORKERS ?= 2
@@ -46,7 +48,7 @@ test: setup needs-clients needs-spark ## everything CI runs: lint, then all stag
 
 .PHONY: test-quick
 test-quick: environment ## tests that need Python alone; a few minutes
-	$(PYTEST) tests --ignore tests/integration --ignore tests/faults $(SLOW:%=--ignore %) $(ARGS)
+	$(PYTEST) tests --ignore tests/integration --ignore tests/faults $(patsubst %,--ignore %,$(SLOW) $(PAGES)) $(ARGS)
 
 .PHONY: test-faults
 test-faults: setup ## tests that kill, cut and fill the disk; the contract of the service over several front-ends
@@ -55,8 +57,8 @@ test-faults: setup ## tests that kill, cut and fill the disk; the contract of th
 	TEST_SERVICE=front-ends $(PYTEST) tests/contract/sqs tests/contract/gate $(ARGS)
 
 .PHONY: test-clients
-test-clients: setup needs-clients ## boto3, AWS CLI, Celery, the JavaScript SDK and nginx against a real server
-	$(PYTEST) tests/integration --ignore tests/integration/spark $(ARGS)
+test-clients: setup needs-clients ## boto3, AWS CLI, Celery, the JavaScript SDK and nginx against a real server; the code in the docs
+	$(PYTEST) tests/integration $(PAGES) --ignore tests/integration/spark $(ARGS)
 
 .PHONY: test-query
 test-query: setup $(QUERY_SDK)/installed ## the boto3 tests again with the last boto3 that spoke AWS Query

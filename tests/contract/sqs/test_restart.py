@@ -139,7 +139,7 @@ def test_who_waits_gets_an_answer_before_the_end(services: Services, store: str,
     for waiter in waiters:
         reply = waiter.reply()
         assert (reply.status, reply.json.get("Messages", [])) == (200, [])
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15, "not answered, but out of time"
 
 
 def test_a_send_that_was_answered_is_kept_and_one_that_was_not_may_be(services: Services, new_name: NewName) -> None:

@@ -3,9 +3,11 @@
 import asyncio
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
 
 from rockdove.broker.accounts import Accounts, NewKey
 from rockdove.broker.feed import Feed
@@ -57,7 +59,9 @@ class Desk:
 
 
 @pytest.fixture(params=STORES)
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+def desk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    quick = partial(PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
+    monkeypatch.setattr("rockdove.broker.password.PasswordHasher", quick)
     bench = Bench(request.param, tmp_path)
     yield Desk(bench, MemoryKey() if request.param == "memory" else KeyFile(tmp_path))
     bench.close()
