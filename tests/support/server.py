@@ -4,11 +4,13 @@ import itertools
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.support.aws import sqs_client
+from tests.support.port import free_port, is_listening
 from tests.support.process import Process
 
 COMMAND: Sequence[str] = (str(Path(sys.executable).with_name("rockdove")),)
@@ -22,7 +24,8 @@ SERVICES = (FRONT_ENDS,) if os.environ.get("TEST_SERVICE") == FRONT_ENDS else ST
 workers: int | None = None
 
 _READY = re.compile(r"^ready (https?://(.+):(\d+))$", re.MULTILINE)
-_START_TIMEOUT_S = 20
+_START_TIMEOUT_S = 60
+_END_TIMEOUT_S = 20
 
 
 class Server:
@@ -32,7 +35,7 @@ class Server:
         self.folder = folder
         self.data = folder / "data"
         self.store = store
-        self.port = port
+        self.port = port or free_port()
         self.endpoint = ""
         self._arguments = arguments
         self._runs = itertools.count()
@@ -48,8 +51,12 @@ class Server:
         return self.process.stop()
 
     def kill(self) -> None:
-        """SIGKILL: what a crash of the process is."""
+        """SIGKILL: what a crash of the process is. Its front-ends end a moment later."""
         self.process.kill()
+        deadline = time.monotonic() + _END_TIMEOUT_S
+        while is_listening(self.port):
+            assert time.monotonic() < deadline, "a front-end stayed behind"
+            time.sleep(0.01)
 
     def client(self, **options: Any) -> Any:
         """A boto3 client of its own for this server."""
