@@ -322,8 +322,8 @@ class Queue:
     def remove(self, id: int, receive_count: int | None = None) -> bool:
         return cast(bool, self.bench.do(self._of(id).remove, id, receive_count))
 
-    def remove_all(self, *ids: int) -> int:
-        return cast(int, self.bench.do(self.physical().remove_all, ids))
+    def remove_all(self, *ids: int) -> list[bool]:
+        return cast(list[bool], self.bench.do(self.physical().remove_all, ids))
 
     def remove_held(self, entry: Entry) -> bool:
         """Delete by the handle of a FIFO receive."""

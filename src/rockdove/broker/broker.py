@@ -108,8 +108,8 @@ class Broker:
                 part[1].append(receipt.id)
                 part[2].append(at)
 
-        def removed(number: int) -> None:
-            queue.deleted += number
+        def removed(found: list[bool]) -> None:
+            queue.deleted += sum(found)
 
         def failed(places: list[int], fault: Fault) -> None:
             for at in places:

@@ -95,9 +95,9 @@ def test_remove_all(bench: Bench, fifo: bool) -> None:
     queue = bench.queue(fifo)
     ids = queue.send(*"abcdef", group="g" if fifo else None)
     queue.take(2, timeout_s=10)
-    assert queue.remove_all(ids[0], ids[3], ids[3] + 1_000) == 2
-    assert queue.remove_all(ids[0], ids[3]) == 0
-    assert queue.remove_all() == 0
+    assert queue.remove_all(ids[0], ids[3], ids[3] + 1_000) == [True, True, False]
+    assert queue.remove_all(ids[0], ids[3]) == [False, False]
+    assert queue.remove_all() == []
     assert queue.count() == (3, 1, 0)
     bench.advance(10)
     assert sorted(queue.read()) == ["b", "c", "e", "f"]
@@ -105,7 +105,7 @@ def test_remove_all(bench: Bench, fifo: bool) -> None:
 
 def test_remove_all_with_groups(bench: Bench, queue: Queue) -> None:
     ids = [*queue.send("a", "b", group="g"), *queue.send("c", "d")]
-    assert queue.remove_all(ids[1], ids[2]) == 2
+    assert queue.remove_all(ids[1], ids[2]) == [True, True]
     assert queue.read() == ["a", "d"]
 
 
@@ -114,7 +114,7 @@ def test_remove_all_names_one_twice(bench: Bench, fifo: bool, group: str | None)
     """What is left is counted and given out as before."""
     queue = bench.queue(fifo)
     id, *_ = queue.send("a", "b", group=group)
-    assert queue.remove_all(id, id) == 1
+    assert queue.remove_all(id, id) == [True, False]
     assert queue.count() == (1, 0, 0)
     assert queue.read() == ["b"]
 

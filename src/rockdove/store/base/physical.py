@@ -152,8 +152,8 @@ class Physical(Protocol):
         With a ``receive_count``, only if that is still the entry's and it is in flight (False otherwise).
         """
 
-    def remove_all(self, ids: Sequence[int], done: Done[int]) -> None:
-        """Remove entries and their messages, whoever holds them; how many there were."""
+    def remove_all(self, ids: Sequence[int], done: Done[list[bool]]) -> None:
+        """Remove entries and their messages, whoever holds them; for each, whether it was there."""
 
     def release(self, entries: Sequence[Entry], done: Done[None]) -> None:
         """Undo a claim that nobody got: visible now, with the count it had before."""

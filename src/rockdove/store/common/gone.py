@@ -31,8 +31,8 @@ class GonePhysical:
     def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
         done(False)
 
-    def remove_all(self, ids: Sequence[int], done: Done[int]) -> None:
-        done(0)
+    def remove_all(self, ids: Sequence[int], done: Done[list[bool]]) -> None:
+        done([False] * len(ids))
 
     def release(self, entries: Sequence[Entry], done: Done[None]) -> None:
         done(None)

@@ -60,11 +60,11 @@ class MemoryPhysical:
         tell_soon(done, removed)
         self.removed(int(removed))
 
-    def remove_all(self, ids: Sequence[int], done: Done[int]) -> None:
+    def remove_all(self, ids: Sequence[int], done: Done[list[bool]]) -> None:
         pile = self.pile
-        number = sum(pile.remove(id, None) for id in ids) if pile is not None else 0
-        tell_soon(done, number)
-        self.removed(number)
+        found = [pile is not None and pile.remove(id, None) for id in ids]
+        tell_soon(done, found)
+        self.removed(sum(found))
 
     def release(self, entries: Sequence[Entry], done: Done[None]) -> None:
         if self.pile:

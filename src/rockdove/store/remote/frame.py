@@ -14,7 +14,7 @@ import msgspec
 
 _LENGTH_BYTES = 4
 # So many messages are worth a frame of their own; fewer wait for the end of this round of the loop.
-ENOUGH = 8
+ENOUGH = 16
 # What the other process may leave unread.
 MOST_UNSENT_BYTES = 256 * 1024 * 1024
 # Bytes read at a time.
@@ -33,6 +33,9 @@ class Framed:
         self._room = memoryview(bytearray(_READ_BYTES))
         self._in = bytearray()
         self._out: list[Any] = []
+        # How many requests are in the frame that is being collected, and which of its messages may still grow.
+        self._number = 0
+        self.growing: dict[Any, Any] = {}
         # What the socket has not taken yet.
         self._unsent = bytearray()
         self._is_closing = False
@@ -50,7 +53,12 @@ class Framed:
         if not out:
             self._loop.call_soon(self._flush)
         out.append(message)
-        if len(out) >= ENOUGH:
+        self.count_request()
+
+    def count_request(self) -> None:
+        """A message was said, or one of those in `growing` has grown."""
+        self._number += 1
+        if self._number >= ENOUGH:
             self._flush()
 
     def _flush(self) -> None:
@@ -59,6 +67,8 @@ class Framed:
         body = _encoder.encode(self._out)
         # Cleared, not replaced: whoever sends next must not ask for another flush while one is to come.
         self._out.clear()
+        self._number = 0
+        self.growing.clear()
         self._write(len(body).to_bytes(_LENGTH_BYTES, "little") + body)
 
     def _write(self, frame: bytes) -> None:
@@ -156,6 +166,7 @@ class Framed:
             self._loop.remove_writer(sock)
             sock.close()
             self._out.clear()
+            self.growing.clear()
             self._unsent.clear()
             self.lost()
 

@@ -165,7 +165,7 @@ class FrontEnd(Framed):
         )
 
     def _remove_all(self, verb: wire.RemoveAll) -> None:
-        self._physical(verb.physical).remove_all(verb.ids, partial(self._tell, verb.token, wire.DonePlain))
+        self._physical(verb.physical).remove_all(verb.ids, partial(self._tell, verb.token, wire.DoneFlags))
 
     def _release(self, verb: wire.Release) -> None:
         for entry in verb.entries:

@@ -71,6 +71,21 @@ class Link:
         self._pending[token] = done
         connection.send(kind(token, *arguments))
 
+    def ask_together(
+        self, done: Callable[[Any], None], kind: Callable[..., Any], physical: int, items: Sequence[Any]
+    ) -> None:
+        """The same for a verb on a list, whose outcome is a list as long: those of one frame are said as one."""
+        connection = self._connection
+        key = (kind, physical)
+        if connection is None or (joint := connection.growing.get(key)) is None:
+            joint = _Joint(items, done)
+            if connection is not None:
+                connection.growing[key] = joint
+            self.ask(joint.landed, kind, physical, joint.items)
+        else:
+            joint.add(items, done)
+            connection.count_request()
+
     def say(self, verb: wire.Verb) -> None:
         """Say something that has no outcome; while nobody is there, it is lost."""
         if self._connection is not None:
@@ -137,6 +152,29 @@ class Link:
                 self._noticed(notice)
         except Exception as error:
             _complain(error)
+
+
+class _Joint:
+    """Several requests that are said as one verb; each gets its part of the outcome."""
+
+    __slots__ = ("_parts", "items")
+
+    def __init__(self, items: Sequence[Any], done: Callable[[Any], None]) -> None:
+        self.items = list(items)
+        self._parts = [(len(items), done)]
+
+    def add(self, items: Sequence[Any], done: Callable[[Any], None]) -> None:
+        self.items += items
+        self._parts.append((len(items), done))
+
+    def landed(self, outcome: list[Any] | StoreError) -> None:
+        start = 0
+        for number, done in self._parts:
+            try:
+                done(outcome if isinstance(outcome, StoreError) else outcome[start : start + number])
+            except Exception as error:
+                _complain(error)
+            start += number
 
 
 class _Connection(Framed):

@@ -58,7 +58,7 @@ class Remove(Struct, array_like=True, tag=3, gc=False):
     token: int
     physical: int
     id: int
-    receive_count: int | None
+    receive_count: int
 
 
 class RemoveAll(Struct, array_like=True, tag=4, gc=False):
@@ -458,6 +458,11 @@ class DoneCalled(Struct, array_like=True, tag=20, gc=False):
     result: bytes
 
 
+class DoneFlags(Struct, array_like=True, tag=21, gc=False):
+    token: int
+    result: list[bool]
+
+
 # From the owner: what nobody asked for.
 
 
@@ -518,5 +523,6 @@ Outcome: TypeAlias = (
     | DonePublished
     | DoneReserved
     | DoneCalled
+    | DoneFlags
 )
 Notice: TypeAlias = Arrived | Changed | State | Begin | Passed | Question

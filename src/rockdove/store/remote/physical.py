@@ -1,7 +1,9 @@
 """A physical queue that another process has."""
 
 from collections.abc import Sequence
+from functools import partial
 
+from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import UNKNOWN, Appended, Claimed, Counts, Done, Draft, Hint, Want
@@ -14,6 +16,7 @@ class RemotePhysical:
 
     def __init__(self, link: Link, record: PhysicalRecord) -> None:
         self._ask = link.ask
+        self._ask_together = link.ask_together
         self.record = record
         self._number = record.number
         # As it was when it was asked for last.
@@ -23,7 +26,7 @@ class RemotePhysical:
         return self.known
 
     def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
-        self._ask(done, wire.Append, self._number, drafts)
+        self._ask_together(done, wire.Append, self._number, drafts)
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
         self._ask(done, wire.ClaimEntries, self._number, want)
@@ -32,10 +35,13 @@ class RemotePhysical:
         self._ask(done, wire.Move, self._number, id, visible_us, receive_count)
 
     def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
-        self._ask(done, wire.Remove, self._number, id, receive_count)
+        if receive_count is None:
+            self._ask_together(partial(_first, done), wire.RemoveAll, self._number, (id,))
+        else:
+            self._ask(done, wire.Remove, self._number, id, receive_count)
 
-    def remove_all(self, ids: Sequence[int], done: Done[int]) -> None:
-        self._ask(done, wire.RemoveAll, self._number, ids)
+    def remove_all(self, ids: Sequence[int], done: Done[list[bool]]) -> None:
+        self._ask_together(done, wire.RemoveAll, self._number, ids)
 
     def release(self, entries: Sequence[Entry], done: Done[None]) -> None:
         self._ask(done, wire.Release, self._number, entries)
@@ -45,3 +51,7 @@ class RemotePhysical:
 
     def find(self, id: int, done: Done[Entry | None]) -> None:
         self._ask(done, wire.Find, self._number, id)
+
+
+def _first(done: Done[bool], found: list[bool] | StoreError) -> None:
+    done(found if isinstance(found, StoreError) else found[0])

@@ -33,27 +33,33 @@ class Checkpoint:
         self._connect = connect
         self._folder = folder
         self._orders: SimpleQueue[bool] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="rockdove-checkpoint", daemon=True)
+        # Begins with the first order.
+        self._thread: threading.Thread | None = None
         # How long the log is.
         self.pages = 0
         self._copying = False
         self._copied = False
-        self._thread.start()
 
     def attach(self, writer: apsw.Connection) -> None:
         """Take the writer's log over from SQLite, which would copy it in the middle of a commit."""
         writer.set_wal_hook(self._committed)
 
     def stop(self) -> None:
-        self._orders.put(False)
-        self._thread.join()
+        if self._thread is not None:
+            self._orders.put(False)
+            self._thread.join()
 
     def _committed(self, db: apsw.Connection, name: str, pages: int) -> int:
         self.pages = pages
         return apsw.SQLITE_OK
 
+    @property
+    def is_due(self) -> bool:
+        """Whether the log is long enough to be copied, whatever the room."""
+        return self.pages >= LOG_PAGES
+
     def after_commit(self, db: apsw.Connection, low: bool) -> None:
-        if self.pages < LOG_PAGES and not (low and self.pages >= LOW_LOG_PAGES):
+        if not self.is_due and not (low and self.pages >= LOW_LOG_PAGES):
             return
         if low or self._copied or self.pages > MOST_LOG_PAGES:
             self._copied = False
@@ -61,6 +67,9 @@ class Checkpoint:
         elif not self._copying:
             self._copying = True
             self._orders.put(True)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="rockdove-checkpoint", daemon=True)
+                self._thread.start()
 
     def copy(self, db: apsw.Connection) -> None:
         """Copy all that can be copied, here and now."""

@@ -65,14 +65,20 @@ class GroupedQueue(Shelf):
 
         self.change(call, done, told=lambda removed: self.told_removed(int(removed)))
 
-    def remove_all(self, ids: Sequence[int], done: Done[int]) -> None:
+    def remove_all(self, ids: Sequence[int], done: Done[list[bool]]) -> None:
         now = self.clock.now_us()
 
-        def call(db: apsw.Connection) -> tuple[int, list[Change]]:
+        def call(db: apsw.Connection) -> tuple[list[bool], list[Change]]:
             removed, changes = self.remove_in(db, ids, now)
-            return len(removed), changes
+            left = set(removed)
+            found: list[bool] = []
+            for id in ids:
+                # One that is named twice is removed once.
+                found.append(id in left)
+                left.discard(id)
+            return found, changes
 
-        self.change(call, done, told=self.told_removed)
+        self.change(call, done, told=lambda found: self.told_removed(sum(found)))
 
     def held(self, db: apsw.Connection, id: int, receive_count: int | None, now_us: int) -> Entry | None:
         """The entry, if it is in flight, and by that very receive if one is named."""

@@ -218,9 +218,9 @@ class PlainQueue(Shelf):
         self.change(call, done, (id,), told=lambda moved: self.told_moved(visible_us) if moved else None)
 
     def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
-        self.remove_all((id,), lambda gone: done(gone if isinstance(gone, StoreError) else gone > 0))
+        self.remove_all((id,), lambda found: done(found if isinstance(found, StoreError) else found[0]))
 
-    def remove_all(self, removed: Sequence[int], done: Done[int]) -> None:
+    def remove_all(self, removed: Sequence[int], done: Done[list[bool]]) -> None:
         batch, discard = self.writer.batch, self.head.discard
         self._leaving.add(removed)
         for id in removed:
@@ -234,20 +234,20 @@ class PlainQueue(Shelf):
         self.writer.wait(partial(self._removed, batch.gone, removed, done))
 
     def _removed(
-        self, gone: dict[int, State], removed: Sequence[int], done: Done[int], failed: StoreError | None
+        self, gone: dict[int, State], removed: Sequence[int], done: Done[list[bool]], failed: StoreError | None
     ) -> None:
         self._leaving.drop(removed)
         if failed is not None:
             done(failed)
             return
-        number = 0
+        found: list[bool] = []
         for id in removed:
             # Popped: the same message may be deleted twice in one batch.
             state = gone.pop(id, None)
+            found.append(state is not None)
             if state is not None:
-                number += 1
                 self.tally.drop(*state)
-        done(number)
+        done(found)
 
     def release(self, claimed: Sequence[Entry], done: Done[None]) -> None:
         now = self.clock.now_us()
@@ -297,7 +297,7 @@ class PlainQueue(Shelf):
             if isinstance(result, StoreError):
                 done(result)
             elif result:
-                self.remove_all(result, lambda number: done(number if isinstance(number, StoreError) else result))
+                self.remove_all(result, lambda found: done(found if isinstance(found, StoreError) else result))
             else:
                 done([])
 

@@ -86,12 +86,20 @@ class Session:
             with contextlib.suppress(apsw.Error):
                 db.close(True)
 
+    @property
+    def is_care_due(self) -> bool:
+        """Whether there may be more to do for a batch than to write it."""
+        return self._db is None or self._room.low or self._is_look_due or self._checkpoint.is_due
+
+    @property
+    def _is_look_due(self) -> bool:
+        return not 0 <= self._checkpoint.pages - self._looked < LOOK_PAGES
+
     def after_commit(self) -> None:
         if self._db is None:
             return
-        pages = self._checkpoint.pages
-        if not 0 <= pages - self._looked < LOOK_PAGES:
-            self._looked = pages
+        if self._is_look_due:
+            self._looked = self._checkpoint.pages
             with contextlib.suppress(apsw.Error, OSError):
                 self._room.see(measure(self._room.folder, self._db))
         self._checkpoint.after_commit(self._db, self._room.low)

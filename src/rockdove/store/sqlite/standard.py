@@ -108,7 +108,7 @@ class StandardQueue:
     def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
         self.kind.remove(id, receive_count, done)
 
-    def remove_all(self, ids: Sequence[int], done: Done[int]) -> None:
+    def remove_all(self, ids: Sequence[int], done: Done[list[bool]]) -> None:
         self.kind.remove_all(ids, done)
 
     def release(self, entries: Sequence[Entry], done: Done[None]) -> None:

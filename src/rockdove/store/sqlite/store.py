@@ -122,7 +122,7 @@ class SqliteStore:
         self._folder.holder = process
 
     def be_shared(self) -> None:
-        self.writer.gathers = False
+        self.writer.alone = True
 
     def delivered(self, physical: Physical, entries: Sequence[Entry]) -> None:
         """Whoever claims here lives as long as the store."""

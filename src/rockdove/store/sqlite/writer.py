@@ -2,7 +2,8 @@
 
 The event loop collects changes in a `Batch`. As soon as the thread is free it takes the whole batch, applies it with a
 few statements that carry many rows each (a statement costs two hand-overs of the interpreter lock, however many rows it
-has), commits, and the loop then tells everybody who waits.
+has), commits, and the loop then tells everybody who waits. In a process that does little else, the loop writes small
+batches itself while the thread is at rest.
 """
 
 import asyncio
@@ -33,6 +34,9 @@ BODY, EXTRA = 7, 8
 MOST_UTF8 = 4
 # Batches between two moments of rest.
 REST_EVERY = 128
+# What takes longer, or brings more, would keep the event loop too long: the thread writes it.
+QUICK_S = 0.002
+QUICK_BYTES = 256 * 1024
 
 # Runs in the writer's thread inside the transaction, after the batch's rows.
 Call: TypeAlias = Callable[[apsw.Connection], Any]
@@ -113,17 +117,22 @@ class Writer:
     """Owns the writing connection. All methods are for the event loop's thread."""
 
     def __init__(self, connect: Callable[[], apsw.Connection], room: Room, loop: asyncio.AbstractEventLoop) -> None:
-        self._connect = connect
-        self._room = room
+        # Of the thread, but for `_store` while the thread is at rest.
+        self._session = Session(connect, room)
         self._loop = loop
         self._inbox: SimpleQueue[Batch | Aside | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="rockdove-writer", daemon=True)
         self._busy = False
         self._scheduled = False
         self._gathered = 0
-        # Whether a batch waits for more while the loop brings more. Not in a process that has little else to do: the
-        # sooner a batch goes, the more its senders can do while the next one comes together.
-        self.gathers = True
+        # Whether the process has little to do but write. Then no batch waits for more to come, and the loop itself
+        # writes what is quickly written: to wake the thread would cost more.
+        self.alone = False
+        # How much the thread was given to do, and how much of it is done. Only the thread changes the second.
+        self._given = 0
+        self._done = 0
+        # What the last batch took.
+        self._took_s = 0.0
         self._closed = False
         self.batch = Batch()
         # Those that are large enough, and wait for their turn; and when a batch is.
@@ -201,19 +210,37 @@ class Writer:
             return
         if self._heavy:
             batch = self._heavy.popleft()
-        elif self.gathers and self._gathered < self.batch.size < ENOUGH:
+        elif not self.alone and self._gathered < self.batch.size < ENOUGH:
             self._gather()
             return
         else:
             batch, self.batch = self.batch, Batch()
         self._busy = True
-        self._inbox.put(batch)
+        if self.alone and self._is_quick(batch):
+            self._store(batch)
+            self._land(batch)
+            return
+        self._give(batch)
         # To take the last batch apart costs time, which is free while the thread wakes up.
         self._spent = None
 
+    def _is_quick(self, batch: Batch) -> bool:
+        """Whether the loop may write it by itself: rows alone, on a disk that is quick, with the thread at rest."""
+        return (
+            self._done == self._given
+            and not batch.calls
+            and batch.sent_bytes < QUICK_BYTES
+            and self._took_s < QUICK_S
+            and not self._session.is_care_due
+        )
+
+    def _give(self, work: Batch | Aside) -> None:
+        self._given += 1
+        self._inbox.put(work)
+
     def aside(self, work: Callable[[apsw.Connection], None], done: Callable[[], None]) -> None:
         """Run maintenance in the writer's thread between two batches, outside a transaction. It may fail."""
-        self._inbox.put((work, done))
+        self._give((work, done))
 
     def _land(self, batch: Batch) -> None:
         self._busy = False
@@ -255,18 +282,22 @@ class Writer:
             self._loop.call_exception_handler({"message": "a store's caller failed", "exception": error})
 
     def _run(self) -> None:
-        session = Session(self._connect, self._room)
         while (work := self._inbox.get()) is not None:
             if isinstance(work, Batch):
-                self._write(session, work)
-                session.after_commit()
+                self._store(work)
+                if not self._closed:
+                    self._loop.call_soon_threadsafe(self._land, work)
+                self._session.after_commit()
             else:
-                self._maintain(session, *work)
+                self._maintain(*work)
+            self._done += 1
             # Let go of the batch before waiting for the next, so that the event loop frees it when it has time.
             work = None
-        session.close()
+        self._session.close()
 
-    def _write(self, session: Session, batch: Batch) -> None:
+    def _store(self, batch: Batch) -> None:
+        """In the thread, or in the loop while the thread rests."""
+        session = self._session
         incoming = batch.incoming_bytes
 
         def apply(db: apsw.Connection) -> None:
@@ -281,15 +312,14 @@ class Writer:
             session.run(apply)
         except Exception as error:
             batch.failed, batch.results = failure(error), []
-        self.busy_s += perf_counter() - began
-        if not self._closed:
-            self._loop.call_soon_threadsafe(self._land, batch)
+        self._took_s = perf_counter() - began
+        self.busy_s += self._took_s
 
-    def _maintain(self, session: Session, work: Callable[[apsw.Connection], None], done: Callable[[], None]) -> None:
+    def _maintain(self, work: Callable[[apsw.Connection], None], done: Callable[[], None]) -> None:
         # Busy or full: what was not tidied up now will be later.
         with contextlib.suppress(apsw.Error, DataFolderError):
-            session.maintain(work)
-        session.look()
+            self._session.maintain(work)
+        self._session.look()
         if not self._closed:
             self._loop.call_soon_threadsafe(done)
 
