@@ -108,7 +108,9 @@ class Family:
         self.certificate = certificate(settings)
         self.tls: ssl.SSLContext | None = None
         self.key: KeySource = location.key()
-        if location.folder is None:
+        # Whether all messages are lost with the owner.
+        self.is_volatile = location.folder is None
+        if self.is_volatile:
             # In memory: made here, so that all front-ends have the same.
             self.key.create()
 
@@ -274,6 +276,8 @@ class Supervisor:
             _last_words(child),
             extra=fields("process-ended", process=child.name),
         )
+        if child is self._owner and self._family.is_volatile:
+            log.error("the memory store is empty now: it was in the process that has ended", extra=fields("store-lost"))
 
     def _seconds_to_next_start(self) -> float | None:
         due = [child.due_s for child in self._children if not child.pid]

@@ -85,11 +85,15 @@ def locate(text: str, data: Path) -> Location:
 
     Raises `UnknownStore`.
     """
-    scheme, _, rest = text.partition(":")
+    scheme, colon, rest = text.partition(":")
     kind = KINDS.get(scheme)
-    if kind is None or (rest and kind.file is None):
-        # Not all of it: a URL may hold a password.
+    # Not all of the text is told: a URL may hold a password.
+    if kind is None:
         raise UnknownStore(f"there is no store {scheme[:32]!r}; choose one of {', '.join(forms())}")
+    if colon and kind.file is None:
+        raise UnknownStore(f"the store {scheme!r} has no place: write {scheme!r} alone")
+    if colon and not rest:
+        raise UnknownStore(f"{text!r} names no folder: write {scheme}:DIR, or {scheme!r} alone for that of --data")
     return Location(kind, (Path(rest) if rest else data) if kind.file else None)
 
 

@@ -92,6 +92,8 @@ def test_all_commands_are_listed(cli: Cli) -> None:
         (("serve", "--port", "x"), "Invalid value for '--port'"),
         (("serve", "--port", "70000"), "Invalid value for '--port'"),
         (("serve", "--store", "paper"), "--store: there is no store 'paper'; choose one of sqlite, sqlite:DIR, memory"),
+        (("serve", "--store", "memory:x"), "--store: the store 'memory' has no place: write 'memory' alone"),
+        (("serve", "--store", "sqlite:"), "--store: 'sqlite:' names no folder: write sqlite:DIR, or 'sqlite' alone"),
         (("queue", "show"), "Missing argument 'NAME'"),
         (("queue", "list", "--nonsense"), "No such option: --nonsense"),
         (("queue", "list", "--endpoint", "nonsense"), "the endpoint must look like http://127.0.0.1:9324"),

@@ -1,4 +1,7 @@
-"""Looking at the messages of the embedded store."""
+"""Looking at the messages of the embedded store.
+
+What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,7 @@
-"""Upkeep and transfers of the embedded store."""
+"""Upkeep and transfers of the embedded store.
+
+What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
+"""
 
 from collections.abc import Sequence
 

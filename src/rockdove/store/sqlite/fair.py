@@ -1,4 +1,7 @@
-"""A standard physical queue with message groups: noisy groups must not starve the quiet ones."""
+"""A standard physical queue with message groups: noisy groups must not starve the quiet ones.
+
+What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any

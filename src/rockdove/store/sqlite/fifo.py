@@ -6,6 +6,8 @@ next free group by one look at the index, however many messages wait behind a bu
 
 Every group that has entries has at least one that does not wait (`_settle` sees to it). A group is locked while one of
 its messages is in flight.
+
+What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
 """
 
 from collections.abc import Iterable, Sequence

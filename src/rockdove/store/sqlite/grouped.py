@@ -1,4 +1,7 @@
-"""Physical queues of the embedded store whose messages have groups: every verb is SQL in the writer's transaction."""
+"""Physical queues of the embedded store whose messages have groups: every verb is SQL in the writer's transaction.
+
+What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""Leases of the embedded store: made and ended by SQL in the writer's transaction, for all their messages at once."""
+"""Leases of the embedded store: made and ended by SQL in the writer's transaction, for all their messages at once.
+
+What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
+"""
 
 from collections.abc import Collection, Sequence
 from typing import Any

@@ -1,4 +1,7 @@
-"""What a lease takes: the visible messages of physical queues, by SQL in the writer's transaction, for good."""
+"""What a lease takes: the visible messages of physical queues, by SQL in the writer's transaction, for good.
+
+All of it runs in the writer's thread.
+"""
 
 from collections.abc import Sequence
 

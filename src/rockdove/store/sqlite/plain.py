@@ -1,4 +1,7 @@
-"""A standard queue without message groups: claims are decided on the cached head in memory, and written behind."""
+"""A standard queue without message groups: claims are decided on the cached head in memory, and written behind.
+
+What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,4 +1,7 @@
-"""Publishing once with the embedded store: all that an attempt brings goes in with the record of it, or nothing."""
+"""Publishing once with the embedded store: all that an attempt brings goes in with the record of it, or nothing.
+
+What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
+"""
 
 from collections.abc import Sequence
 from typing import Any

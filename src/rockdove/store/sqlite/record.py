@@ -1,4 +1,7 @@
-"""Records of the embedded store: JSON documents, written in the writer's transaction, with versions in memory."""
+"""Records of the embedded store: JSON documents, written in the writer's transaction, with versions in memory.
+
+What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,7 @@
-"""What every physical queue of the embedded store has: its number, its counts, and its place in the store."""
+"""What every physical queue of the embedded store has: its number, its counts, and its place in the store.
+
+What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar

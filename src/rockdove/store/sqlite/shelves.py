@@ -1,4 +1,7 @@
-"""All physical queues of the embedded store that are in use."""
+"""All physical queues of the embedded store that are in use.
+
+What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
+"""
 
 from collections.abc import Iterator
 from typing import Any

@@ -2,6 +2,8 @@
 
 Without message groups it is a `PlainQueue`, whose claims are decided in memory. With the first message that has a group
 it becomes a `FairQueue`, whose claims are SQL, and stays one.
+
+What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
 """
 
 from collections.abc import Sequence

@@ -4,6 +4,8 @@ Every statement takes and gives the interpreter lock, whatever its size, and whi
 wait. So the rows of a small batch, of whatever kind, go in as one statement, which then is the whole transaction. A
 large batch uses a statement for each kind of row and table instead: more of them, but each row costs less. Rows are
 bound as plain parameters: to encode them as one JSON document, and have SQLite parse it, costs more.
+
+All of it runs in the writer's thread.
 """
 
 from collections.abc import Iterator, Sequence
