@@ -157,3 +157,28 @@ async def look(endpoint: str, queue_url: str, calls: int = 500) -> Times:
 
     await _together(endpoint, 1, work)
     return times(samples, time.monotonic() - begin)
+
+
+async def wake(endpoint: str, queue_url: str, rounds: int = 500, connections: int = 8) -> Times:
+    """One after another, connections wait for a message that another one sends; the times from send to receive."""
+    receive = request(
+        endpoint, "ReceiveMessage", QueueUrl=queue_url, MaxNumberOfMessages=1, WaitTimeSeconds=20, VisibilityTimeout=600
+    )
+    send = request(endpoint, "SendMessage", QueueUrl=queue_url, MessageBody=BODY)
+    waiters, sender = [Connection(endpoint) for _ in range(connections)], Connection(endpoint)
+    samples: list[float] = []
+    begin = time.monotonic()
+    for number in range(rounds):
+        waiting = asyncio.ensure_future(waiters[number % connections].ask(receive))
+        # Long enough for the request to have arrived, and to wait.
+        await asyncio.sleep(0.01)
+        sent_s = time.monotonic()
+        sending = asyncio.ensure_future(sender.ask(send))
+        if not decode_received(await waiting).messages:
+            raise Refused("a long poll ended without the message that was sent")
+        samples.append(time.monotonic() - sent_s)
+        await sending
+    elapsed_s = time.monotonic() - begin
+    for connection in (*waiters, sender):
+        connection.close()
+    return times(samples, elapsed_s)

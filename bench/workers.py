@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from bench import process, report
+from bench import process, report, swarm
+from bench.call import create
 from bench.contest import LEGEND, Entry, Row, contest, options, plan, ratio, table
 from bench.load import LOADS, SEND, Load, measure, target, top_up, wrk
 from bench.machine import Machine, command, machine, scratch
@@ -23,6 +24,8 @@ ALONE = "workers 0"
 # By how much the default is to be faster than a single process.
 AIMS = {load.name: 1.25 if load is SEND else 1.4 for load in LOADS}
 CORES = (4, 8, 16)
+# Milliseconds within which 99 of 100 long polls are to be answered, whichever front-end holds them.
+WAKE_MS = 20
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -75,6 +78,23 @@ def _owner(server: Server) -> int:
     raise Failed("no process has the data folder")
 
 
+class Wake(msgspec.Struct, frozen=True):
+    """How long after a send a long poll is answered that waited for it."""
+
+    server: str
+    p50_ms: float
+    p99_ms: float
+
+
+def wakes(running: dict[int, Server]) -> list[Wake]:
+    found = []
+    for number, server in running.items():
+        url = create(server.endpoint, f"wake-{number}", server.credentials)
+        took = swarm.run(swarm.wake(server.endpoint, url))
+        found.append(Wake(server.name, took.p50_ms, took.p99_ms))
+    return found
+
+
 def judge(rows: list[Row], default: str) -> tuple[dict[str, float], dict[str, bool]]:
     ratios = {f"{load.title}: {default} beside {ALONE}": ratio(rows, (default, load), (ALONE, load)) for load in LOADS}
     holds = {
@@ -117,6 +137,12 @@ def cost_table(found: list[Cost], rows: list[Row]) -> Table:
     return Table(head, lines, note)
 
 
+def wake_table(found: list[Wake]) -> Table:
+    lines = [[wake.server, f"{wake.p50_ms:.1f}", f"{wake.p99_ms:.1f}"] for wake in found]
+    note = "Eight connections take turns in waiting; they are spread over the front-ends, and the sender is a ninth."
+    return Table(["from a send to the answer of a long poll, ms", "p50", "p99"], lines, note)
+
+
 def main() -> None:
     parser = options("What front-end processes bring, and what they cost.")
     parser.add_argument("--workers", type=int, nargs="*", help="numbers of front-ends to compare with 0 (1 2)")
@@ -130,11 +156,13 @@ def main() -> None:
         entries = [Entry(running[number], load, args.rounds) for load in LOADS for number in numbers]
         rows = contest(entries, plan(args))
         found = costs(running[1 if 1 in running else default], args.seconds, args.threads)
+        woken = wakes(running)
     ratios, holds = judge(rows, f"workers {default}")
-    everything: list[Any] = [*rows, *found]
+    holds |= {f"long polls, {wake.server}: p99 <= {WAKE_MS} ms": wake.p99_ms <= WAKE_MS for wake in woken}
+    everything: list[Any] = [*rows, *found, *woken]
     result = Report("workers", about, command(), everything, ratios, holds)
     title = f"Front-ends: --workers on {os.cpu_count()} cores, of which the load takes its part"
-    tables = [speed_table(rows), cost_table(found, rows), report.claims(holds)]
+    tables = [speed_table(rows), cost_table(found, rows), wake_table(woken), report.claims(holds)]
     report.hand_over(result, title, tables, args)
 
 
