@@ -17,7 +17,7 @@ from rockdove.store.base import (
     Standing,
     Want,
 )
-from rockdove.store.remote import message as wire
+from rockdove.store.remote import asked
 from rockdove.store.remote.link import Link
 
 
@@ -28,16 +28,16 @@ class RemoteBrowsing:
         self._ask = link.ask
 
     def oldest(self, physical: Physical, done: Done[int | None]) -> None:
-        self._ask(done, wire.Oldest, physical.record.number)
+        self._ask(done, asked.Oldest, physical.record.number)
 
     def sight(self, physical: Physical, limit: int, done: Done[list[Sight]]) -> None:
-        self._ask(done, wire.Sights, physical.record.number, limit)
+        self._ask(done, asked.Sights, physical.record.number, limit)
 
     def read(self, physical: Physical, ids: Sequence[int], done: Done[list[Entry]]) -> None:
-        self._ask(done, wire.Read, physical.record.number, ids)
+        self._ask(done, asked.Read, physical.record.number, ids)
 
     def scan(self, physical: Physical, after: int, limit: int, room_bytes: int, done: Done[list[Entry]]) -> None:
-        self._ask(done, wire.Scan, physical.record.number, after, limit, room_bytes)
+        self._ask(done, asked.Scan, physical.record.number, after, limit, room_bytes)
 
 
 class RemoteUpkeep:
@@ -47,10 +47,10 @@ class RemoteUpkeep:
         self._ask = link.ask
 
     def expire(self, physical: Physical, sent_after_us: int, done: Done[list[int]]) -> None:
-        self._ask(done, wire.Expire, physical.record.number, sent_after_us)
+        self._ask(done, asked.Expire, physical.record.number, sent_after_us)
 
     def retime(self, physical: Physical, delay_us: int, done: Done[None]) -> None:
-        self._ask(done, wire.Retime, physical.record.number, delay_us)
+        self._ask(done, asked.Retime, physical.record.number, delay_us)
 
 
 class RemoteTransfers:
@@ -67,7 +67,7 @@ class RemoteTransfers:
         drafts: Sequence[Draft],
         done: Done[list[Appended]],
     ) -> None:
-        self._ask(done, wire.Transfer, source.record.number, ids, target.record.number, drafts)
+        self._ask(done, asked.Transfer, source.record.number, ids, target.record.number, drafts)
 
 
 class RemoteLeases:
@@ -80,29 +80,29 @@ class RemoteLeases:
         self, name: LeaseName, parts: Sequence[Physical], want: Want, even_empty: bool, done: Done[Leased]
     ) -> None:
         numbers = [part.record.number for part in parts]
-        self._ask(done, wire.MakeLease, name, numbers, want, even_empty)
+        self._ask(done, asked.MakeLease, name, numbers, want, even_empty)
 
     def ack(
         self, queue: str, consumer: str, shard: int | None, sequence: int | None, tell_ids: bool, done: Done[Ended]
     ) -> None:
-        self._ask(done, wire.AckLeases, queue, consumer, shard, sequence, tell_ids)
+        self._ask(done, asked.AckLeases, queue, consumer, shard, sequence, tell_ids)
 
     def release(self, queue: str, consumer: str, forget: bool, done: Done[Ended]) -> None:
-        self._ask(done, wire.ReleaseLeases, queue, consumer, forget)
+        self._ask(done, asked.ReleaseLeases, queue, consumer, forget)
 
     def page(
         self, queue: str, consumer: str | None, after: tuple[str, int, int] | None, limit: int, done: Done[list[Lease]]
     ) -> None:
-        self._ask(done, wire.PageLeases, queue, consumer, after, limit)
+        self._ask(done, asked.PageLeases, queue, consumer, after, limit)
 
     def holders(self, queue: str, consumer: str | None, limit: int, done: Done[list[Holder]]) -> None:
-        self._ask(done, wire.ListHolders, queue, consumer, limit)
+        self._ask(done, asked.ListHolders, queue, consumer, limit)
 
     def holdings(self, done: Done[dict[str, Holding]]) -> None:
-        self._ask(done, wire.ListHoldings)
+        self._ask(done, asked.ListHoldings)
 
     def silent(self, before_us: int, done: Done[list[tuple[str, str]]]) -> None:
-        self._ask(done, wire.ListSilent, before_us)
+        self._ask(done, asked.ListSilent, before_us)
 
 
 class RemotePublications:
@@ -120,13 +120,13 @@ class RemotePublications:
         size_bytes: int,
         done: Done[Standing],
     ) -> None:
-        self._ask(done, wire.StageChunk, name, attempt, chunk, parcels, size_bytes)
+        self._ask(done, asked.StageChunk, name, attempt, chunk, parcels, size_bytes)
 
     def look(self, name: PublicationName, attempt: str, done: Done[Standing]) -> None:
-        self._ask(done, wire.LookAtPublication, name, attempt)
+        self._ask(done, asked.LookAtPublication, name, attempt)
 
     def chunks(self, name: PublicationName, attempt: str, done: Done[dict[int, list[Parcel]]]) -> None:
-        self._ask(done, wire.ReadChunks, name, attempt)
+        self._ask(done, asked.ReadChunks, name, attempt)
 
     def publish(
         self,
@@ -136,4 +136,4 @@ class RemotePublications:
         done: Done[Published],
     ) -> None:
         numbered = [(physical.record.number, drafts) for physical, drafts in parts]
-        self._ask(done, wire.PublishAttempt, name, attempt, numbered)
+        self._ask(done, asked.PublishAttempt, name, attempt, numbered)

@@ -13,11 +13,11 @@ from rockdove.core.message import Entry
 from rockdove.store.base import Claimed, Physical, Store
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.gone import GonePhysical, gone
-from rockdove.store.remote import message as wire
+from rockdove.store.remote import asked, told
 from rockdove.store.remote.error import named
 from rockdove.store.remote.frame import Framed
 
-_decoder: "msgspec.msgpack.Decoder[list[Any]]" = msgspec.msgpack.Decoder(list[wire.Verb])
+_decoder: "msgspec.msgpack.Decoder[list[Any]]" = msgspec.msgpack.Decoder(list[asked.Verb])
 
 
 class Desk(Protocol):
@@ -36,11 +36,11 @@ class Desk(Protocol):
 
     def leave(self, front_end: "FrontEnd") -> None: ...
 
-    def hear(self, front_end: "FrontEnd", tell: wire.Tell) -> None: ...
+    def hear(self, front_end: "FrontEnd", tell: asked.Tell) -> None: ...
 
     def call(self, topic: str, payload: bytes, done: Callable[[bytes], None]) -> None: ...
 
-    def reply(self, reply: wire.Answer) -> None: ...
+    def reply(self, reply: asked.Answer) -> None: ...
 
 
 class FrontEnd(Framed):
@@ -55,21 +55,21 @@ class FrontEnd(Framed):
         self._claimed: dict[int, tuple[Physical, Entry, bool]] = {}
         self._listened: set[int] = set()
         self._verbs: dict[type, Callable[[Any], None]] = {
-            wire.Append: self._append,
-            wire.ClaimEntries: self._claim,
-            wire.Move: self._move,
-            wire.Remove: self._remove,
-            wire.RemoveAll: self._remove_all,
-            wire.Release: self._release,
-            wire.CountEntries: self._count,
-            wire.Find: self._find,
-            wire.Delivered: self._delivered,
-            wire.Listen: self._listen,
-            wire.Unlisten: self._unlisten,
-            wire.Refresh: self._refresh,
-            wire.Tell: partial(desk.hear, self),
-            wire.AskOwner: self._call,
-            wire.Answer: desk.reply,
+            asked.Append: self._append,
+            asked.ClaimEntries: self._claim,
+            asked.Move: self._move,
+            asked.Remove: self._remove,
+            asked.RemoveAll: self._remove_all,
+            asked.Release: self._release,
+            asked.CountEntries: self._count,
+            asked.Find: self._find,
+            asked.Delivered: self._delivered,
+            asked.Listen: self._listen,
+            asked.Unlisten: self._unlisten,
+            asked.Refresh: self._refresh,
+            asked.Tell: partial(desk.hear, self),
+            asked.AskOwner: self._call,
+            asked.Answer: desk.reply,
             **_browsing(self),
             **_records(self),
             **_leases(self),
@@ -94,7 +94,7 @@ class FrontEnd(Framed):
                 self._loop.call_exception_handler({"message": "a verb of a front-end failed", "exception": error})
                 token = getattr(message, "token", None)
                 if token is not None:
-                    self.send(wire.Failed(token, StoreError.__name__, f"{type(error).__name__}: {error}"))
+                    self.send(told.Failed(token, StoreError.__name__, f"{type(error).__name__}: {error}"))
 
     def lost(self) -> None:
         """Nobody gets what it had claimed: let others have it."""
@@ -118,28 +118,28 @@ class FrontEnd(Framed):
 
     # Outcomes.
 
-    def outcome(self, token: int, kind: Callable[[int, Any], Any] = wire.DonePlain) -> Callable[[Any], None]:
+    def outcome(self, token: int, kind: Callable[[int, Any], Any] = told.DonePlain) -> Callable[[Any], None]:
         """What a call of the store tells its outcome to."""
         return partial(self._tell, token, kind)
 
     def _tell(self, token: int, kind: Callable[[int, Any], Any], outcome: Any) -> None:
         if isinstance(outcome, StoreError):
-            self.send(wire.Failed(token, named(outcome), str(outcome)))
+            self.send(told.Failed(token, named(outcome), str(outcome)))
         else:
             self.send(kind(token, outcome))
 
     # Verbs.
 
-    def _append(self, verb: wire.Append) -> None:
-        self._physical(verb.physical).append(verb.drafts, partial(self._tell, verb.token, wire.DoneAppended))
+    def _append(self, verb: asked.Append) -> None:
+        self._physical(verb.physical).append(verb.drafts, partial(self._tell, verb.token, told.DoneAppended))
 
-    def _claim(self, verb: wire.ClaimEntries) -> None:
+    def _claim(self, verb: asked.ClaimEntries) -> None:
         physical = self._physical(verb.physical)
         physical.claim(verb.want, partial(self._was_claimed, verb.token, physical))
 
     def _was_claimed(self, token: int, physical: Physical, outcome: Claimed | StoreError) -> None:
         if isinstance(outcome, StoreError):
-            self._tell(token, wire.DoneClaimed, outcome)
+            self._tell(token, told.DoneClaimed, outcome)
             return
         claimed = self._claimed
         for entry in outcome.entries:
@@ -149,58 +149,58 @@ class FrontEnd(Framed):
         if self._socket is None:
             self.lost()
         else:
-            self.send(wire.DoneClaimed(token, outcome))
+            self.send(told.DoneClaimed(token, outcome))
 
-    def _delivered(self, verb: wire.Delivered) -> None:
+    def _delivered(self, verb: asked.Delivered) -> None:
         for id in verb.ids:
             self._claimed.pop(id, None)
 
-    def _move(self, verb: wire.Move) -> None:
+    def _move(self, verb: asked.Move) -> None:
         done = self.outcome(verb.token)
         self._physical(verb.physical).move(verb.id, verb.visible_us, verb.receive_count, done)
 
-    def _remove(self, verb: wire.Remove) -> None:
+    def _remove(self, verb: asked.Remove) -> None:
         self._physical(verb.physical).remove(
-            verb.id, verb.receive_count, partial(self._tell, verb.token, wire.DonePlain)
+            verb.id, verb.receive_count, partial(self._tell, verb.token, told.DonePlain)
         )
 
-    def _remove_all(self, verb: wire.RemoveAll) -> None:
-        self._physical(verb.physical).remove_all(verb.ids, partial(self._tell, verb.token, wire.DoneFlags))
+    def _remove_all(self, verb: asked.RemoveAll) -> None:
+        self._physical(verb.physical).remove_all(verb.ids, partial(self._tell, verb.token, told.DoneFlags))
 
-    def _release(self, verb: wire.Release) -> None:
+    def _release(self, verb: asked.Release) -> None:
         for entry in verb.entries:
             self._claimed.pop(entry.id, None)
         self._physical(verb.physical).release(verb.entries, self.outcome(verb.token))
 
-    def _count(self, verb: wire.CountEntries) -> None:
-        self._physical(verb.physical).count(self.outcome(verb.token, wire.DoneCounts))
+    def _count(self, verb: asked.CountEntries) -> None:
+        self._physical(verb.physical).count(self.outcome(verb.token, told.DoneCounts))
 
-    def _find(self, verb: wire.Find) -> None:
-        self._physical(verb.physical).find(verb.id, self.outcome(verb.token, wire.DoneEntry))
+    def _find(self, verb: asked.Find) -> None:
+        self._physical(verb.physical).find(verb.id, self.outcome(verb.token, told.DoneEntry))
 
     # Hints and wake-ups.
 
-    def _refresh(self, verb: wire.Refresh) -> None:
+    def _refresh(self, verb: asked.Refresh) -> None:
         places = [self._physical(number) for number in verb.physical]
 
         def refreshed(outcome: StoreError | None) -> None:
-            self.send(wire.DoneHints(verb.token, [place.hint() for place in places]))
+            self.send(told.DoneHints(verb.token, [place.hint() for place in places]))
 
         self._store.refresh(places, refreshed)
 
-    def _listen(self, verb: wire.Listen) -> None:
+    def _listen(self, verb: asked.Listen) -> None:
         self._listened.add(verb.physical)
         self._desk.arrivals.listen(verb.physical, self._arrived)
 
-    def _unlisten(self, verb: wire.Unlisten) -> None:
+    def _unlisten(self, verb: asked.Unlisten) -> None:
         self._listened.discard(verb.physical)
         self._desk.arrivals.unlisten(verb.physical, self._arrived)
 
     def _arrived(self, number: int, visible: int, next_us: int | None) -> None:
-        self.send(wire.Arrived(number, visible, next_us))
+        self.send(told.Arrived(number, visible, next_us))
 
-    def _call(self, verb: wire.AskOwner) -> None:
-        self._desk.call(verb.topic, verb.payload, self.outcome(verb.token, wire.DoneCalled))
+    def _call(self, verb: asked.AskOwner) -> None:
+        self._desk.call(verb.topic, verb.payload, self.outcome(verb.token, told.DoneCalled))
 
 
 _Verbs = dict[type, Callable[[Any], None]]
@@ -225,31 +225,31 @@ def _browsing(front_end: FrontEnd) -> _Verbs:
 
     if (browsing := store.browsing) is not None:
         verbs |= {
-            wire.Oldest: on_place(wire.DonePlain, None, lambda verb, place, done: browsing.oldest(place, done)),
-            wire.Sights: on_place(
-                wire.DoneSights, [], lambda verb, place, done: browsing.sight(place, verb.limit, done)
+            asked.Oldest: on_place(told.DonePlain, None, lambda verb, place, done: browsing.oldest(place, done)),
+            asked.Sights: on_place(
+                told.DoneSights, [], lambda verb, place, done: browsing.sight(place, verb.limit, done)
             ),
-            wire.Read: on_place(wire.DoneEntries, [], lambda verb, place, done: browsing.read(place, verb.ids, done)),
-            wire.Scan: on_place(
-                wire.DoneEntries,
+            asked.Read: on_place(told.DoneEntries, [], lambda verb, place, done: browsing.read(place, verb.ids, done)),
+            asked.Scan: on_place(
+                told.DoneEntries,
                 [],
                 lambda verb, place, done: browsing.scan(place, verb.after, verb.limit, verb.room_bytes, done),
             ),
         }
     if (upkeep := store.upkeep) is not None:
         verbs |= {
-            wire.Expire: on_place(
-                wire.DoneIds, [], lambda verb, place, done: upkeep.expire(place, verb.sent_after_us, done)
+            asked.Expire: on_place(
+                told.DoneIds, [], lambda verb, place, done: upkeep.expire(place, verb.sent_after_us, done)
             ),
-            wire.Retime: on_place(
-                wire.DonePlain, None, lambda verb, place, done: upkeep.retime(place, verb.delay_us, done)
+            asked.Retime: on_place(
+                told.DonePlain, None, lambda verb, place, done: upkeep.retime(place, verb.delay_us, done)
             ),
         }
     if (transfers := store.transfers) is not None:
 
-        def transfer(verb: wire.Transfer) -> None:
+        def transfer(verb: asked.Transfer) -> None:
             source, target = physical(verb.source), physical(verb.target)
-            done = outcome(verb.token, wire.DoneAppended)
+            done = outcome(verb.token, told.DoneAppended)
             if isinstance(target, GonePhysical):
                 done(gone())
             elif isinstance(source, GonePhysical):
@@ -257,21 +257,21 @@ def _browsing(front_end: FrontEnd) -> _Verbs:
             else:
                 transfers.transfer(source, verb.ids, target, verb.drafts, done)
 
-        verbs[wire.Transfer] = transfer
+        verbs[asked.Transfer] = transfer
     return verbs
 
 
 def _records(front_end: FrontEnd) -> _Verbs:
     records, outcome = front_end.store.records, front_end.outcome
     return {
-        wire.Reserve: lambda verb: records.reserve(verb.number, outcome(verb.token, wire.DoneReserved)),
-        wire.PutQueue: lambda verb: records.put_queue(verb.queue, verb.quota, verb.seen, outcome(verb.token)),
-        wire.DropQueue: lambda verb: records.drop_queue(verb.queue, verb.deleted_us, verb.seen, outcome(verb.token)),
-        wire.PutTask: lambda verb: records.put_task(verb.task, verb.seen, outcome(verb.token)),
-        wire.DropTask: lambda verb: records.drop_task(verb.task, verb.seen, outcome(verb.token)),
-        wire.PutAccount: lambda verb: records.put_account(verb.account, verb.seen, outcome(verb.token)),
-        wire.DropAccount: lambda verb: records.drop_account(verb.id, verb.seen, outcome(verb.token)),
-        wire.CatchUp: lambda verb: records.catch_up(outcome(verb.token)),
+        asked.Reserve: lambda verb: records.reserve(verb.number, outcome(verb.token, told.DoneReserved)),
+        asked.PutQueue: lambda verb: records.put_queue(verb.queue, verb.quota, verb.seen, outcome(verb.token)),
+        asked.DropQueue: lambda verb: records.drop_queue(verb.queue, verb.deleted_us, verb.seen, outcome(verb.token)),
+        asked.PutTask: lambda verb: records.put_task(verb.task, verb.seen, outcome(verb.token)),
+        asked.DropTask: lambda verb: records.drop_task(verb.task, verb.seen, outcome(verb.token)),
+        asked.PutAccount: lambda verb: records.put_account(verb.account, verb.seen, outcome(verb.token)),
+        asked.DropAccount: lambda verb: records.drop_account(verb.id, verb.seen, outcome(verb.token)),
+        asked.CatchUp: lambda verb: records.catch_up(outcome(verb.token)),
     }
 
 
@@ -280,27 +280,27 @@ def _leases(front_end: FrontEnd) -> _Verbs:
     if leases is None:
         return {}
     return {
-        wire.MakeLease: lambda verb: leases.lease(
+        asked.MakeLease: lambda verb: leases.lease(
             verb.name,
             [place for number in verb.physical if not isinstance(place := physical(number), GonePhysical)],
             verb.want,
             verb.even_empty,
-            outcome(verb.token, wire.DoneLeased),
+            outcome(verb.token, told.DoneLeased),
         ),
-        wire.AckLeases: lambda verb: leases.ack(
-            verb.queue, verb.consumer, verb.shard, verb.sequence, verb.tell_ids, outcome(verb.token, wire.DoneEnded)
+        asked.AckLeases: lambda verb: leases.ack(
+            verb.queue, verb.consumer, verb.shard, verb.sequence, verb.tell_ids, outcome(verb.token, told.DoneEnded)
         ),
-        wire.ReleaseLeases: lambda verb: leases.release(
-            verb.queue, verb.consumer, verb.forget, outcome(verb.token, wire.DoneEnded)
+        asked.ReleaseLeases: lambda verb: leases.release(
+            verb.queue, verb.consumer, verb.forget, outcome(verb.token, told.DoneEnded)
         ),
-        wire.PageLeases: lambda verb: leases.page(
-            verb.queue, verb.consumer, verb.after, verb.limit, outcome(verb.token, wire.DoneLeases)
+        asked.PageLeases: lambda verb: leases.page(
+            verb.queue, verb.consumer, verb.after, verb.limit, outcome(verb.token, told.DoneLeases)
         ),
-        wire.ListHolders: lambda verb: leases.holders(
-            verb.queue, verb.consumer, verb.limit, outcome(verb.token, wire.DoneHolders)
+        asked.ListHolders: lambda verb: leases.holders(
+            verb.queue, verb.consumer, verb.limit, outcome(verb.token, told.DoneHolders)
         ),
-        wire.ListHoldings: lambda verb: leases.holdings(outcome(verb.token, wire.DoneHoldings)),
-        wire.ListSilent: lambda verb: leases.silent(verb.before_us, outcome(verb.token, wire.DoneSilent)),
+        asked.ListHoldings: lambda verb: leases.holdings(outcome(verb.token, told.DoneHoldings)),
+        asked.ListSilent: lambda verb: leases.silent(verb.before_us, outcome(verb.token, told.DoneSilent)),
     }
 
 
@@ -309,23 +309,23 @@ def _publications(front_end: FrontEnd) -> _Verbs:
     if publications is None:
         return {}
 
-    def publish(verb: wire.PublishAttempt) -> None:
+    def publish(verb: asked.PublishAttempt) -> None:
         parts = [(physical(number), drafts) for number, drafts in verb.parts]
-        done = outcome(verb.token, wire.DonePublished)
+        done = outcome(verb.token, told.DonePublished)
         if any(isinstance(place, GonePhysical) for place, _ in parts):
             done(gone())
         else:
             publications.publish(verb.name, verb.attempt, parts, done)
 
     return {
-        wire.StageChunk: lambda verb: publications.stage(
-            verb.name, verb.attempt, verb.chunk, verb.parcels, verb.size_bytes, outcome(verb.token, wire.DoneStanding)
+        asked.StageChunk: lambda verb: publications.stage(
+            verb.name, verb.attempt, verb.chunk, verb.parcels, verb.size_bytes, outcome(verb.token, told.DoneStanding)
         ),
-        wire.LookAtPublication: lambda verb: publications.look(
-            verb.name, verb.attempt, outcome(verb.token, wire.DoneStanding)
+        asked.LookAtPublication: lambda verb: publications.look(
+            verb.name, verb.attempt, outcome(verb.token, told.DoneStanding)
         ),
-        wire.ReadChunks: lambda verb: publications.chunks(
-            verb.name, verb.attempt, outcome(verb.token, wire.DoneChunks)
+        asked.ReadChunks: lambda verb: publications.chunks(
+            verb.name, verb.attempt, outcome(verb.token, told.DoneChunks)
         ),
-        wire.PublishAttempt: publish,
+        asked.PublishAttempt: publish,
     }

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import msgspec
 
 from rockdove.core.errors import StoreError
-from rockdove.store.remote import message as wire
+from rockdove.store.remote import asked, told
 from rockdove.store.remote.error import StoreAway, made
 from rockdove.store.remote.frame import Framed
 
@@ -18,8 +18,8 @@ log = logging.getLogger("rockdove")
 # Seconds before the next try to reach the owner.
 AGAIN_S = 0.02
 
-_NOTICES = frozenset(get_args(wire.Notice))
-_decoder: "msgspec.msgpack.Decoder[list[Any]]" = msgspec.msgpack.Decoder(list[wire.Outcome | wire.Notice])
+_NOTICES = frozenset(get_args(told.Notice))
+_decoder: "msgspec.msgpack.Decoder[list[Any]]" = msgspec.msgpack.Decoder(list[told.Outcome | told.Notice])
 
 
 class Link:
@@ -29,7 +29,7 @@ class Link:
     says unasked.
     """
 
-    def __init__(self, path: str, began: Callable[[wire.Begin], None], noticed: Callable[[wire.Notice], None]) -> None:
+    def __init__(self, path: str, began: Callable[[told.Begin], None], noticed: Callable[[told.Notice], None]) -> None:
         self._path = path
         self._loop = asyncio.get_running_loop()
         self._began = began
@@ -86,7 +86,7 @@ class Link:
             joint.add(items, done)
             connection.count_request()
 
-    def say(self, verb: wire.Verb) -> None:
+    def say(self, verb: asked.Verb) -> None:
         """Say something that has no outcome; while nobody is there, it is lost."""
         if self._connection is not None:
             self._connection.send(verb)
@@ -135,19 +135,19 @@ class Link:
             if done is None:
                 continue
             try:
-                done(made(message.kind, message.text) if kind is wire.Failed else message.result)
+                done(made(message.kind, message.text) if kind is told.Failed else message.result)
             except Exception as error:
                 # One listener's defect is not the others'.
                 _complain(error)
 
-    def _notice(self, connection: "_Connection", notice: wire.Notice) -> None:
+    def _notice(self, connection: "_Connection", notice: told.Notice) -> None:
         try:
-            if isinstance(notice, wire.Begin):
+            if isinstance(notice, told.Begin):
                 self._connection = connection
                 self._began(notice)
-            elif isinstance(notice, wire.Question):
+            elif isinstance(notice, told.Question):
                 answer = self.questions.get(notice.topic)
-                self.say(wire.Answer(notice.number, b"" if answer is None else answer()))
+                self.say(asked.Answer(notice.number, b"" if answer is None else answer()))
             else:
                 self._noticed(notice)
         except Exception as error:

@@ -15,7 +15,7 @@ from rockdove.store.base import Change, Physical, QueueDropped, QueuePut, Store
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.gone import GonePhysical
 from rockdove.store.common.ledger import Ledger
-from rockdove.store.remote import message as wire
+from rockdove.store.remote import asked, told
 from rockdove.store.remote.frontend import FrontEnd
 
 # Seconds between two looks at the store's state, and after how many front-ends are told in any case.
@@ -92,7 +92,7 @@ class Owner:
         front_end = FrontEnd(self, sock)
         self._front_ends.add(front_end)
         there = [name for name in CAPABILITIES if getattr(self.store, name) is not None]
-        front_end.send(wire.Begin(self._ledger.snapshot(), self._look_at_state(), there))
+        front_end.send(told.Begin(self._ledger.snapshot(), self._look_at_state(), there))
 
     def close(self) -> None:
         if self._timer is not None:
@@ -112,10 +112,10 @@ class Owner:
             self._front_ends.discard(front_end)
             self.on_leave(front_end)
 
-    def hear(self, front_end: FrontEnd, tell: wire.Tell) -> None:
+    def hear(self, front_end: FrontEnd, tell: asked.Tell) -> None:
         for other in self._front_ends:
             if other is not front_end:
-                other.send(wire.Passed(tell.topic, tell.payload))
+                other.send(told.Passed(tell.topic, tell.payload))
         listener = self.told.get(tell.topic)
         if listener is not None:
             listener(tell.payload)
@@ -123,7 +123,7 @@ class Owner:
     def call(self, topic: str, payload: bytes, done: Callable[[bytes], None]) -> None:
         self.calls[topic](payload, done)
 
-    def reply(self, reply: wire.Answer) -> None:
+    def reply(self, reply: asked.Answer) -> None:
         future = self._questions.pop(reply.number, None)
         if future is not None and not future.done():
             future.set_result(reply.payload)
@@ -133,17 +133,17 @@ class Owner:
     async def question(self, topic: str) -> dict[FrontEnd, bytes]:
         """Ask all front-ends; what those say who answer in time."""
         loop = asyncio.get_running_loop()
-        asked: dict[FrontEnd, tuple[int, asyncio.Future[bytes]]] = {}
+        waiting: dict[FrontEnd, tuple[int, asyncio.Future[bytes]]] = {}
         for front_end in self._front_ends:
             self._question += 1
             self._questions[self._question] = future = loop.create_future()
-            asked[front_end] = (self._question, future)
-            front_end.send(wire.Question(self._question, topic))
-        if asked:
-            await asyncio.wait([future for _, future in asked.values()], timeout=QUESTION_S)
-        for number, _ in asked.values():
+            waiting[front_end] = (self._question, future)
+            front_end.send(told.Question(self._question, topic))
+        if waiting:
+            await asyncio.wait([future for _, future in waiting.values()], timeout=QUESTION_S)
+        for number, _ in waiting.values():
             self._questions.pop(number, None)
-        return {front_end: future.result() for front_end, (_, future) in asked.items() if future.done()}
+        return {front_end: future.result() for front_end, (_, future) in waiting.items() if future.done()}
 
     # What everybody is told.
 
@@ -156,14 +156,14 @@ class Owner:
         elif isinstance(change, QueueDropped):
             self._forget(change.uid)
         for front_end in self._front_ends:
-            front_end.send(wire.Changed(change))
+            front_end.send(told.Changed(change))
 
     def _forget(self, uid: str) -> None:
         for number in self._numbers.pop(uid, ()):
             self._places.pop(number, None)
 
-    def _look_at_state(self) -> wire.State:
-        return wire.State(self.store.full, self.store.trouble, self.store.effort)
+    def _look_at_state(self) -> told.State:
+        return told.State(self.store.full, self.store.trouble, self.store.effort)
 
     def _watch_state(self) -> None:
         state = self._look_at_state()

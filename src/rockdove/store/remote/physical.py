@@ -7,7 +7,7 @@ from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import UNKNOWN, Appended, Claimed, Counts, Done, Draft, Hint, Want
-from rockdove.store.remote import message as wire
+from rockdove.store.remote import asked
 from rockdove.store.remote.link import Link
 
 
@@ -26,31 +26,31 @@ class RemotePhysical:
         return self.known
 
     def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
-        self._ask_together(done, wire.Append, self._number, drafts)
+        self._ask_together(done, asked.Append, self._number, drafts)
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
-        self._ask(done, wire.ClaimEntries, self._number, want)
+        self._ask(done, asked.ClaimEntries, self._number, want)
 
     def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
-        self._ask(done, wire.Move, self._number, id, visible_us, receive_count)
+        self._ask(done, asked.Move, self._number, id, visible_us, receive_count)
 
     def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
         if receive_count is None:
-            self._ask_together(partial(_first, done), wire.RemoveAll, self._number, (id,))
+            self._ask_together(partial(_first, done), asked.RemoveAll, self._number, (id,))
         else:
-            self._ask(done, wire.Remove, self._number, id, receive_count)
+            self._ask(done, asked.Remove, self._number, id, receive_count)
 
     def remove_all(self, ids: Sequence[int], done: Done[list[bool]]) -> None:
-        self._ask_together(done, wire.RemoveAll, self._number, ids)
+        self._ask_together(done, asked.RemoveAll, self._number, ids)
 
     def release(self, entries: Sequence[Entry], done: Done[None]) -> None:
-        self._ask(done, wire.Release, self._number, entries)
+        self._ask(done, asked.Release, self._number, entries)
 
     def count(self, done: Done[Counts]) -> None:
-        self._ask(done, wire.CountEntries, self._number)
+        self._ask(done, asked.CountEntries, self._number)
 
     def find(self, id: int, done: Done[Entry | None]) -> None:
-        self._ask(done, wire.Find, self._number, id)
+        self._ask(done, asked.Find, self._number, id)
 
 
 def _first(done: Done[bool], found: list[bool] | StoreError) -> None:

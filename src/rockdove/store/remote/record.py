@@ -3,7 +3,7 @@
 from rockdove.core.account import Account
 from rockdove.core.queue import MoveTask, PhysicalRecord, QueueRecord
 from rockdove.store.base import Change, Done, Listener, Reset, Snapshot
-from rockdove.store.remote import message as wire
+from rockdove.store.remote import asked
 from rockdove.store.remote.link import Link
 
 
@@ -28,25 +28,25 @@ class RemoteRecords:
 
     def catch_up(self, done: Done[None]) -> None:
         """What the owner has said before its answer comes before it."""
-        self._ask(done, wire.CatchUp)
+        self._ask(done, asked.CatchUp)
 
     def reserve(self, number: int, done: Done[list[PhysicalRecord]]) -> None:
-        self._ask(done, wire.Reserve, number)
+        self._ask(done, asked.Reserve, number)
 
     def put_queue(self, queue: QueueRecord, quota: int, seen: int, done: Done[int]) -> None:
-        self._ask(done, wire.PutQueue, queue, quota, seen)
+        self._ask(done, asked.PutQueue, queue, quota, seen)
 
     def drop_queue(self, queue: QueueRecord, deleted_us: int, seen: int, done: Done[int]) -> None:
-        self._ask(done, wire.DropQueue, queue, deleted_us, seen)
+        self._ask(done, asked.DropQueue, queue, deleted_us, seen)
 
     def put_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
-        self._ask(done, wire.PutTask, task, seen)
+        self._ask(done, asked.PutTask, task, seen)
 
     def drop_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
-        self._ask(done, wire.DropTask, task, seen)
+        self._ask(done, asked.DropTask, task, seen)
 
     def put_account(self, account: Account, seen: int, done: Done[int]) -> None:
-        self._ask(done, wire.PutAccount, account, seen)
+        self._ask(done, asked.PutAccount, account, seen)
 
     def drop_account(self, id: str, seen: int, done: Done[int]) -> None:
-        self._ask(done, wire.DropAccount, id, seen)
+        self._ask(done, asked.DropAccount, id, seen)

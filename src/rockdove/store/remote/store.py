@@ -9,7 +9,7 @@ from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store import base
 from rockdove.store.base import Arrived, Done, Effort, Hint, Physical, Snapshot
-from rockdove.store.remote import message as wire
+from rockdove.store.remote import asked, told
 from rockdove.store.remote.capability import (
     RemoteBrowsing,
     RemoteLeases,
@@ -43,7 +43,7 @@ class RemoteStore:
         self.transfers: base.Transfers | None = None
         self.leases: base.Leases | None = None
         self.publications: base.Publications | None = None
-        self._state = wire.State(None, None, Effort())
+        self._state = told.State(None, None, Effort())
         self._loop = asyncio.get_running_loop()
         self._first: asyncio.Future[Snapshot] = self._loop.create_future()
         # Those that somebody has at hand.
@@ -97,7 +97,7 @@ class RemoteStore:
     def _say_delivered(self) -> None:
         ids, self._delivered = self._delivered, []
         if ids:
-            self.link.say(wire.Delivered(ids))
+            self.link.say(asked.Delivered(ids))
 
     def refresh(self, physical: Sequence[Physical], done: Done[None]) -> None:
         def refreshed(hints: list[Hint] | StoreError) -> None:
@@ -108,7 +108,7 @@ class RemoteStore:
                 each.known = hint
             done(None)
 
-        self.link.ask(refreshed, wire.Refresh, [each.record.number for each in physical])
+        self.link.ask(refreshed, asked.Refresh, [each.record.number for each in physical])
 
     # Wake-ups.
 
@@ -117,25 +117,25 @@ class RemoteStore:
 
     def listen(self, physical: Physical) -> None:
         self._listened[physical.record.number] = None
-        self.link.say(wire.Listen(physical.record.number))
+        self.link.say(asked.Listen(physical.record.number))
 
     def unlisten(self, physical: Physical) -> None:
         self._listened.pop(physical.record.number, None)
-        self.link.say(wire.Unlisten(physical.record.number))
+        self.link.say(asked.Unlisten(physical.record.number))
 
     # Other front-ends.
 
     def tell(self, topic: str, payload: bytes) -> None:
         """Say something to all other front-ends, and to the owner."""
-        self.link.say(wire.Tell(topic, payload))
+        self.link.say(asked.Tell(topic, payload))
 
     def call(self, topic: str, payload: bytes, done: Done[bytes]) -> None:
         """Ask the owner for something that is no business of the store's."""
-        self.link.ask(done, wire.AskOwner, topic, payload)
+        self.link.ask(done, asked.AskOwner, topic, payload)
 
     # What the owner says.
 
-    def _begin(self, begin: wire.Begin) -> None:
+    def _begin(self, begin: told.Begin) -> None:
         self._state = begin.state
         if not self._first.done():
             self._take_capabilities(begin.capabilities)
@@ -146,7 +146,7 @@ class RemoteStore:
         self.on_return()
         self.records.reset(begin.snapshot)
         for number in list(self._listened):
-            self.link.say(wire.Listen(number))
+            self.link.say(asked.Listen(number))
             # Something may have come meanwhile.
             self._arrived(number, 1, None)
 
@@ -158,15 +158,15 @@ class RemoteStore:
         self.leases = RemoteLeases(link) if "leases" in there else None
         self.publications = RemotePublications(link) if "publications" in there else None
 
-    def _notice(self, notice: wire.Notice) -> None:
+    def _notice(self, notice: told.Notice) -> None:
         match notice:
-            case wire.Arrived(physical=number, visible=visible, next_us=next_us):
+            case told.Arrived(physical=number, visible=visible, next_us=next_us):
                 self._arrived(number, visible, next_us)
-            case wire.Changed(change=change):
+            case told.Changed(change=change):
                 self.records.changed(change)
-            case wire.State():
+            case told.State():
                 self._state = notice
-            case wire.Passed(topic=topic, payload=payload):
+            case told.Passed(topic=topic, payload=payload):
                 listener = self.told.get(topic)
                 if listener is not None:
                     listener(payload)
