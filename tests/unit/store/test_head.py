@@ -167,3 +167,14 @@ def test_large_bodies_cut_a_head_too() -> None:
         head.put_new([Entry(id, id, large)])
     assert head.bytes <= module.MOST_BYTES
     assert head.get(0) is not None
+
+
+def test_behind_an_entry_that_stays_the_heap_does_not_grow() -> None:
+    head = Head(None)
+    # Held for long, and first of all in the heap: nothing behind it is ever looked at.
+    head.put_new([Entry(0, 1, MESSAGE)])
+    for id in range(1, 20_000):
+        head.put_new([Entry(id, 2 + id, MESSAGE)])
+        head.discard(id)
+    assert len(head._heap) < 1_000
+    assert [entry.id for entry in head.take(30_000, 2, 1, Random(1))] == [0]

@@ -20,6 +20,8 @@ KEPT = 2048
 MOST_BYTES = 24 * 1024 * 1024
 KEPT_BYTES = 12 * 1024 * 1024
 FETCHED_BYTES = 10 * 1024 * 1024
+# So many left-over items of the heap do no harm.
+SLACK = 256
 # Below so many entries the next ones are fetched ahead.
 LOW = 1024
 
@@ -73,7 +75,7 @@ class Head:
             self._entries[entry.id] = entry
             self._bytes += len(entry.message.body)
             heapq.heappush(self._heap, key)
-            if len(self._entries) > MOST or self._bytes > MOST_BYTES or len(self._heap) > 3 * MOST:
+            if len(self._entries) > MOST or self._bytes > MOST_BYTES or self._has_many_left_over():
                 self._trim()
 
     def put_new(self, fresh: Iterable[Entry]) -> None:
@@ -90,6 +92,12 @@ class Head:
                 if len(entries) > MOST or self._bytes > MOST_BYTES:
                     self._trim()
                     bound, heap = self.bound, self._heap
+        if self._has_many_left_over():
+            self._trim()
+
+    def _has_many_left_over(self) -> bool:
+        """Whether the heap is mostly items of entries that have moved or gone: behind one that stays, they stay too."""
+        return len(self._heap) > 2 * len(self._entries) + SLACK
 
     def discard(self, id: int) -> Entry | None:
         """Take an entry out, wherever it is; gives it if it was here."""
