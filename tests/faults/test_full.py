@@ -1,5 +1,6 @@
 """A full disk: sends are refused and told why, messages still get out, and all goes on by itself when there is room."""
 
+import json
 import subprocess
 import time
 from collections.abc import Iterator
@@ -139,6 +140,48 @@ def test_messages_fill_the_disk(service: Server) -> None:
     sqs = service.client()
     assert drain(sqs, url) == again
     assert service.stop() == 0
+
+
+def test_dead_letters_do_not_stop_receives(tmp_path: Path) -> None:
+    with small_service(tmp_path, SIZE_BYTES // 2) as service:
+        sqs = service.client()
+        letters = sqs.create_queue(QueueName="letters", Attributes={"VisibilityTimeout": "600"})["QueueUrl"]
+        url = queue(sqs)
+        sent = send(sqs, url, 500)
+        # They have had their deliveries, and are visible again.
+        for _ in range(50):
+            sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=5)
+        arn = sqs.get_queue_attributes(QueueUrl=letters, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 1})
+        sqs.set_queue_attributes(QueueUrl=url, Attributes={"RedrivePolicy": policy})
+        wait_for_reserve(service)
+        time.sleep(5)
+        filler = fill(service.data)
+        found = drain_all(sqs, url, letters, len(sent) // 2)
+        assert found, "messages get out while the disk is full"
+        service.kill()
+        service.start()
+        sqs = service.client()
+        found |= drain_all(sqs, url, letters, len(sent))
+        assert found == sent
+        filler.unlink()
+        wait_for_room(sqs, url, 10_000)
+        assert service.stop() == 0
+
+
+def drain_all(sqs: Any, url: str, letters: str, most: int) -> set[str]:
+    """Of a queue and its dead-letter queue; what is hidden there is waited for."""
+    found: set[str] = set()
+    end = time.monotonic() + PATIENCE_S
+    while len(found) < most and time.monotonic() < end:
+        more = drain(sqs, url) | drain(sqs, letters)
+        found |= more
+        if not more:
+            counts = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+            if counts["ApproximateNumberOfMessagesNotVisible"] == counts["ApproximateNumberOfMessages"] == "0":
+                break
+            time.sleep(0.2)
+    return found
 
 
 def test_a_full_disk_at_the_start(service: Server) -> None:

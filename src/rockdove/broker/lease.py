@@ -36,6 +36,8 @@ class LeaseRequest(WaitingRequest):
 
     _sent_away = False
     _burying = 0
+    # To move the dead away has failed: they are leased once more.
+    _spares_dead = False
     # When the next message becomes visible, as the last look has found.
     _next_us: int | None = None
 
@@ -95,7 +97,7 @@ class LeaseRequest(WaitingRequest):
         return Want(
             limit=self._limit,
             timeout_us=settings.visibility_timeout_us,
-            max_receives=max_receives(context, self._queue),
+            max_receives=0 if self._spares_dead else max_receives(context, self._queue),
             sent_after_us=context.clock.now_us() - settings.retention_us,
             delay_us=settings.delay_us,
             room_bytes=limits.MAX_ANSWER_BYTES,
@@ -121,9 +123,10 @@ class LeaseRequest(WaitingRequest):
         if not graves:
             self._go_on(leased, self._wait_on)
 
-    def _buried(self, leased: Leased) -> None:
+    def _buried(self, leased: Leased, fault: Fault | None) -> None:
         """What stood behind the dead may be visible now."""
         self._burying -= 1
+        self._spares_dead = self._spares_dead or fault is not None
         if not self._burying:
             self._go_on(leased, self._look)
 

@@ -20,6 +20,8 @@ from rockdove.store.base import Claimed, Counts, Physical, Want
 
 # How often a receive that waits looks whether less is in flight.
 _CROWDED_US = SECOND_US
+# A receive that does not wait answers with nothing after so many moves of dead letters: there may be millions.
+_MOST_BURIALS = 10
 
 
 class Delivery(Struct, gc=False):
@@ -45,6 +47,9 @@ class Receive(WaitingRequest):
     _crowded = False
     # Bytes that what is still to be found may have; 0 is without a bound.
     _room_bytes = 0
+    # How often dead ones were moved away, and whether that has failed: then they are given out once more.
+    _burials = 0
+    _spares_dead = False
 
     def __init__(
         self,
@@ -141,7 +146,7 @@ class Receive(WaitingRequest):
             limit=self._limit - len(self._found),
             timeout_us=self._timeout_us,
             order_hint=settings.order_hint,
-            max_receives=max_receives(context, queue) if settings.redrive is not None else 0,
+            max_receives=0 if settings.redrive is None or self._spares_dead else max_receives(context, queue),
             sent_after_us=context.clock.now_us() - settings.retention_us,
             attempt=self._attempt,
             delay_us=settings.delay_us,
@@ -178,9 +183,14 @@ class Receive(WaitingRequest):
         else:
             self._visit()
 
-    def _buried(self) -> None:
+    def _buried(self, fault: Fault | None) -> None:
         """What was dead is out of the way; what stood behind it may be visible now."""
-        if self._found:
+        self._burials += 1
+        self._spares_dead = fault is not None
+        is_tired = self._burials >= _MOST_BURIALS and self._wait_s == 0
+        if self._over or is_tired:
+            self._finish()
+        elif self._found:
             self._visit()
         else:
             self._try()

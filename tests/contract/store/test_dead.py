@@ -4,7 +4,7 @@ import pytest
 
 from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry, Extra
-from rockdove.store.base import Appended, Draft
+from rockdove.store.base import MOST_DEAD, Appended, Draft
 from tests.support.store import Bench, Queue, bodies, message
 
 
@@ -85,6 +85,20 @@ def test_many_dead_before_the_living(bench: Bench, queue: Queue) -> None:
             break
     assert got == ["living"]
     assert sorted(dead, key=int) == [str(number) for number in range(300)]
+
+
+@pytest.mark.parametrize("kind", ["plain", "fair", "fifo"])
+def test_a_claim_stops_at_many_dead(bench: Bench, kind: str) -> None:
+    queue = bench.queue(kind == "fifo")
+    for number in range(4 * MOST_DEAD):
+        queue.send(str(number), group=None if kind == "plain" else f"g{number}")
+    assert len(queue.take(4 * MOST_DEAD, timeout_s=5)) == 4 * MOST_DEAD
+    bench.advance(5)
+    found: list[str] = []
+    while dead := queue.claim(10, max_receives=1).dead:
+        assert len(dead) <= MOST_DEAD + 10
+        found += bodies(dead)
+    assert sorted(found, key=int) == [str(number) for number in range(4 * MOST_DEAD)]
 
 
 def test_many_dead_before_the_living_with_groups(bench: Bench, queue: Queue) -> None:

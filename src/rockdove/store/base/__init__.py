@@ -3,7 +3,7 @@
 from rockdove.store.base.browsing import Browsing, Sight
 from rockdove.store.base.done import Done, T
 from rockdove.store.base.lease import Ended, Leased, Leases, Outcome
-from rockdove.store.base.physical import UNKNOWN, Appended, Claimed, Counts, Draft, Hint, Physical, Want
+from rockdove.store.base.physical import MOST_DEAD, UNKNOWN, Appended, Claimed, Counts, Draft, Hint, Physical, Want
 from rockdove.store.base.publication import Publications, Published, Standing
 from rockdove.store.base.record import (
     AccountDropped,
@@ -25,6 +25,7 @@ from rockdove.store.base.transfer import Transfers
 from rockdove.store.base.upkeep import Upkeep
 
 __all__ = [
+    "MOST_DEAD",
     "UNKNOWN",
     "AccountDropped",
     "AccountPut",

@@ -9,6 +9,9 @@ from rockdove.core.message import Entry, Message
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base.done import Done
 
+# A claim goes no further when it has met so many dead entries: there may be millions, and its caller has to move them.
+MOST_DEAD = 100
+
 
 class Draft(Struct, array_like=True, gc=False):
     """A message on its way in.
@@ -65,7 +68,7 @@ class Claimed(Struct, array_like=True, gc=False):
     """What a claim got. Entries carry the new ``visible_us`` and ``receive_count``.
 
     dead: entries that have had their deliveries; they are hidden like the claimed ones, with the count unchanged, until
-    the caller moves them to the dead-letter queue.
+    the caller moves them to the dead-letter queue. With `MOST_DEAD` of them, there may be more, and living ones behind.
     next_us: with nothing claimed, when the next entry becomes visible; None if that is not in sight.
     claimed_us: when the claim was made; for a repeated attempt, when it was made first.
     expired: the ids of messages that it met, that were too old, and that it removed.

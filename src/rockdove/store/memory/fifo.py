@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from rockdove.core.message import Entry
-from rockdove.store.base import Want
+from rockdove.store.base import MOST_DEAD, Want
 from rockdove.store.common.heap import Heap
 from rockdove.store.memory.line import Draw, group_of
 
@@ -57,7 +57,7 @@ class FifoLine:
     def draw(self, want: Want, now_us: int) -> Draw:
         self.delay(want.delay_us)
         draw = Draw()
-        while len(draw.entries) < want.limit:
+        while len(draw.entries) < want.limit and len(draw.dead) < MOST_DEAD:
             turn = self._turns.first()
             if turn is None or turn[0][0] > now_us:
                 break

@@ -5,7 +5,7 @@ from random import Random
 
 from rockdove.core.fairness import Shares
 from rockdove.core.message import Entry
-from rockdove.store.base import Want
+from rockdove.store.base import MOST_DEAD, Want
 from rockdove.store.common.heap import Heap
 from rockdove.store.memory.line import Draw, group_of
 
@@ -81,7 +81,7 @@ class StandardLine:
 
     def _window(self, draw: Draw, want: Want, size: int) -> list[Entry]:
         window: list[Entry] = []
-        while len(window) < size and (head := self._heads.first()) is not None:
+        while len(window) < size and len(draw.dead) < MOST_DEAD and (head := self._heads.first()) is not None:
             (_, id), group = head
             entry = self._entries[id]
             self._lanes[group].pop()

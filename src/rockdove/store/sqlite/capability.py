@@ -9,6 +9,7 @@ import apsw
 
 from rockdove.core.errors import StoreError
 from rockdove.store.base import Appended, Done, Draft, Physical
+from rockdove.store.common.size import stored_bytes
 from rockdove.store.sqlite.fifo import FifoQueue
 from rockdove.store.sqlite.shared import Shared
 from rockdove.store.sqlite.shelf import Change
@@ -73,4 +74,5 @@ class SqliteTransfers:
             source.shelf.told_removed(len(ids))
             target.shelf.told_appended(drafts)
 
-        self._shared.writer.call(call, landed)
+        size_bytes = sum([stored_bytes(draft.message) for draft in drafts])
+        self._shared.writer.call(call, landed, len(drafts), size_bytes)

@@ -13,7 +13,7 @@ from rockdove.core.fairness import Shares
 from rockdove.core.ids import physical_of
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
-from rockdove.store.base import Appended, Claimed, Done, Draft, Hint, Want
+from rockdove.store.base import MOST_DEAD, Appended, Claimed, Done, Draft, Hint, Want
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.common.tally import Tally
 from rockdove.store.sqlite import statement
@@ -145,6 +145,8 @@ class FairQueue(GroupedQueue):
             for row in self._candidates(db, want, noisy, taken, now_us):
                 if len(claimed.entries) == want.limit or (want.room_bytes and claimed.bytes >= want.room_bytes):
                     break
+                if len(claimed.dead) >= MOST_DEAD:
+                    break
                 if row.id in taken:
                     continue
                 taken.add(row.id)
@@ -157,7 +159,7 @@ class FairQueue(GroupedQueue):
                 changes.append(change)
                 if want.room_bytes and not dead:
                     claimed.bytes += stored_bytes(new.message)
-            more = passed < len(claimed.dead) + len(claimed.expired)
+            more = passed < len(claimed.dead) + len(claimed.expired) and len(claimed.dead) < MOST_DEAD
         if not claimed.entries:
             claimed.next_us = self.next_us(db, now_us)
         return claimed, changes

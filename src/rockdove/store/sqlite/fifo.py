@@ -20,7 +20,7 @@ from rockdove.core import ids as entry_ids
 from rockdove.core.clock import SECOND_US
 from rockdove.core.limits import DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.message import Entry
-from rockdove.store.base import Appended, Claimed, Done, Draft, Want
+from rockdove.store.base import MOST_DEAD, Appended, Claimed, Done, Draft, Want
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.sqlite import statement
 from rockdove.store.sqlite.grouped import WAITING_US, GroupedQueue, group_of
@@ -81,7 +81,12 @@ class FifoQueue(GroupedQueue):
                 return again
         claimed, changes = Claimed([], [], claimed_us=now_us), list[Change]()
         visited: set[str] = set()
-        while len(claimed.entries) < want.limit and (not want.room_bytes or claimed.bytes < want.room_bytes):
+
+        def is_enough() -> bool:
+            is_full = want.room_bytes > 0 and claimed.bytes >= want.room_bytes
+            return len(claimed.entries) == want.limit or is_full or len(claimed.dead) >= MOST_DEAD
+
+        while not is_enough():
             sql = "SELECT grp FROM entry WHERE pq = ? AND t <= ? ORDER BY t, id LIMIT ?"
             rows: list[tuple[Any, ...]] = db.execute(sql, (self.record.number, now_us, LOOK_AHEAD)).fetchall()
             fresh = dict.fromkeys(group for (group,) in rows if group not in visited)
@@ -90,7 +95,7 @@ class FifoQueue(GroupedQueue):
             for group in fresh:
                 visited.add(group)
                 changes += self._claim_group(db, group, want, now_us, claimed)
-                if len(claimed.entries) == want.limit or (want.room_bytes and claimed.bytes >= want.room_bytes):
+                if is_enough():
                     break
         if not claimed.entries:
             claimed.next_us = self.next_us(db, now_us)

@@ -15,7 +15,7 @@ from rockdove.core.ids import SEQUENCE_MASK
 from rockdove.core.lease import LEASED_US
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
-from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Want
+from rockdove.store.base import MOST_DEAD, Appended, Claimed, Counts, Done, Draft, Want
 from rockdove.store.common.head import FETCHED_BYTES, KEPT, LOW, START, Head
 from rockdove.store.common.pin import Pins
 from rockdove.store.common.size import extra_text
@@ -128,7 +128,7 @@ class PlainQueue(Shelf):
         claimed = Claimed([], [], None, now)
         before: list[Entry] = []
         expired: list[int] = []
-        while len(claimed.entries) < want.limit:
+        while len(claimed.entries) < want.limit and len(claimed.dead) < MOST_DEAD:
             found = head.take(now, want.limit - len(claimed.entries), want.order_hint, self.rng)
             if want.room_bytes:
                 found = head.fit(found, want, claimed)
