@@ -40,6 +40,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports do not derive from asyncio's.
         self._outlet.open(cast(asyncio.Transport, transport))
+        self._outlet.on_unread = self.hold
         self._intake.since_s = self._outlet.since_s
         self._connections.add(self)
 
@@ -91,7 +92,7 @@ class Connection(asyncio.Protocol):
     def hold(self, anew: bool = False) -> None:
         if anew:
             self._guard.free(self)
-        held = self._intake.unfinished_bytes + self._pipeline.bytes + self._outlet.unread_bytes()
+        held = self._intake.held_bytes + self._pipeline.bytes + self._outlet.unread_bytes()
         self._guard.hold(self, held)
 
     def free(self) -> None:

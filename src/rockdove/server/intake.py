@@ -10,10 +10,15 @@ from rockdove.server.address import lower
 from rockdove.server.exchange import Exchange
 from rockdove.server.limit import Limits
 from rockdove.server.outlet import IDLE, Outlet
-from rockdove.server.pipeline import Pipeline, held_bytes
+from rockdove.server.pipeline import HEADER_BYTES, Pipeline, held_bytes
 
 # Headers that offer another protocol.
 _OFFERS = (b"upgrade", b"connection", b"http2-settings")
+# Headers of a request at most: small ones take many times their bytes.
+MOST_HEADERS = 256
+# Pieces of a URL or a body are put together when there are so many: each takes this besides its bytes.
+MOST_PIECES = 256
+PIECE_OVERHEAD_BYTES = 48
 
 
 class Holder(Protocol):
@@ -111,13 +116,24 @@ class Intake:
         self.unfinished_bytes += number
         if not self._is_within_bounds():
             return
+        _join(self._url)
+        _join(self._body)
         self._holder.hold(anew=first)
         if not self._pipeline.is_free():
             self._pipeline.pause(self.unfinished_bytes)
 
+    @property
+    def held_bytes(self) -> int:
+        """About what the request being read takes of the memory."""
+        pieces = len(self._url) + len(self._body)
+        return self.unfinished_bytes + HEADER_BYTES * len(self._headers) + PIECE_OVERHEAD_BYTES * pieces
+
     def _is_within_bounds(self) -> bool:
         """If not, it is refused."""
         limits = self._limits
+        if len(self._headers) > MOST_HEADERS:
+            self._refuse_number()
+            return False
         if self._headers_to_come:
             if self.unfinished_bytes < limits.max_header_bytes:
                 return True
@@ -162,6 +178,9 @@ class Intake:
 
     def _refuse_head(self) -> None:
         self.refuse(431, b"The request's headers are too large: at most %d bytes." % self._limits.max_header_bytes)
+
+    def _refuse_number(self) -> None:
+        self.refuse(431, b"The request has too many headers: at most %d." % MOST_HEADERS)
 
     def _too_large(self, headers: dict[bytes, bytes]) -> None:
         if self._outlet.state is not IDLE or self._pipeline.ahead:
@@ -219,6 +238,9 @@ class Intake:
         if self.unfinished_bytes and not self._is_bounded():
             return
         parts, urls, headers = self._body, self._url, self._headers
+        if len(headers) > MOST_HEADERS:
+            self._refuse_number()
+            return
         body = parts[0] if len(parts) == 1 else b"".join(parts)
         url = urls[0] if len(urls) == 1 else b"".join(urls)
         # To clients of HTTP/1.0 one would have to say that the connection stays; to hang up is what they surely
@@ -254,3 +276,8 @@ class Intake:
         )
         self._holder.hold()
         self._pipeline.pause(self.unfinished_bytes)
+
+
+def _join(pieces: list[bytes]) -> None:
+    if len(pieces) > MOST_PIECES:
+        pieces[:] = [b"".join(pieces)]

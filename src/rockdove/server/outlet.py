@@ -50,13 +50,15 @@ IDLE, SERVING, LAST, STOPPING, CLOSING, CLOSED = State
 class Outlet:
     """What the parts of a connection share: its state, and the way to its client."""
 
-    __slots__ = ("congested", "deaf", "since_s", "state", "transport", "untaken")
+    __slots__ = ("congested", "deaf", "on_unread", "since_s", "state", "transport", "untaken")
 
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
         self.state = IDLE
         # The client does not read. It may stop to read in any state.
         self.congested = False
+        # Called when there is more that a slow client has not read.
+        self.on_unread: Callable[[], None] | None = None
         # Called when the client has taken its answers, or has gone.
         self.untaken: list[Callable[[], None]] = []
         # The client was refused, and what it still sends is not read. Answers to what it had sent before may be due.
@@ -106,6 +108,9 @@ class Outlet:
         ) + (b"" if head_only else body)
         for start in range(0, len(answer), PIECE_BYTES):
             self.send(answer[start : start + PIECE_BYTES])
+        if self.congested and self.on_unread is not None:
+            # It was congested by the first piece, and the others came on top of that.
+            self.on_unread()
         if self.state is SERVING:
             self.state = IDLE
         elif self.state < CLOSING:
@@ -144,7 +149,7 @@ class Outlet:
 
     def lost(self) -> None:
         self.state = CLOSED
-        self.transport = None
+        self.transport = self.on_unread = None
 
     # What is known of the client.
 

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import hashlib
 import json
+import sys
 import time
 import weakref
 from collections.abc import Callable
@@ -53,6 +54,42 @@ def test_headers_over_the_limit_with_their_second_piece(start: Start, dial: Dial
     time.sleep(0.05)
     wire.send(b"x" * (size - 1000) + b"\r\nX-More: " + b"y" * 150 + b"\r\n" + rest)
     assert wire.read().status == 431
+
+
+@pytest.mark.parametrize("rest", [b"\r\n", b"", b"Content-Length: 2\r\n\r\n{"], ids=["whole", "head", "body"])
+def test_too_many_headers(start: Start, dial: Dial, rest: bytes) -> None:
+    wire = dial(start())
+    wire.send(HEAD + b"".join(b"x%d: y\r\n" % number for number in range(300)) + rest)
+    reply = wire.read()
+    assert (reply.status, reply.text) == (431, "The request has too many headers: at most 256.\n")
+    assert wire.is_closed()
+
+
+# What takes far more memory than bytes, on a connection.
+WASTEFUL = {
+    "tiny headers": (HEAD, [b"%x:\r\n" % number for number in range(230)]),
+    "tiny chunks": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", [b"2\r\nxx\r\n" * 1_000] * 30),
+    "tiny pieces of a body": (HEAD + b"Content-Length: 9999\r\n\r\n", [b"xx"] * 2_000),
+    "tiny pieces of a url": (b"GET /", [b"xx"] * 2_000),
+}
+
+
+@pytest.mark.parametrize(("head", "pieces"), WASTEFUL.values(), ids=WASTEFUL)
+def test_what_is_held_is_what_objects_take(start: Start, dial: Dial, head: bytes, pieces: list[bytes]) -> None:
+    service = start()
+    wire = dial(service)
+    wire.send(head)
+    for piece in pieces:
+        wire.send(piece)
+    sent = len(head) + sum(map(len, pieces))
+    assert eventually(lambda: held_bytes(service) >= sent)
+
+    async def taken() -> int:
+        (intake,) = [connection._intake for connection in service.service.connections]
+        objects = [*intake._url, *intake._body, *intake._headers, *intake._headers.values()]
+        return sum(map(sys.getsizeof, [*objects, intake._url, intake._body, intake._headers]))
+
+    assert service.run(taken()) <= held_bytes(service) + 4_096
 
 
 def test_headers_within_the_limit(start: Start, dial: Dial) -> None:
@@ -232,7 +269,7 @@ UNFINISHED = {
     "body": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n" + b"x" * 600_000,
     "chunks": b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     + b"1000\r\n%b\r\n" % bytes(4096) * 100,
-    "headers": b"GET / HTTP/1.1\r\n" + b"".join(b"x%d: y\r\n" % number for number in range(3_000)),
+    "headers": b"GET / HTTP/1.1\r\n" + b"".join(b"x%d: %b\r\n" % (number, b"y" * 100) for number in range(200)),
     "nothing": b"",
 }
 
@@ -256,7 +293,8 @@ def test_who_leaves_leaves_nothing_behind(start: Start, dial: Dial, sent: bytes)
 AHEAD = {
     "headers": (b"GET /health HTTP/1.1\r\nHost: queue.test\r\nX-Long: " + b"x" * 60_000 + b"\r\n\r\n") * 16,
     # Which take far more memory than their bytes.
-    "small headers": b"GET / HTTP/1.1\r\nHost: x\r\n%b\r\n" % b"".join(b"%d:\r\n" % number for number in range(8_000)),
+    "small headers": (b"GET / HTTP/1.1\r\nHost: x\r\n%b\r\n" % b"".join(b"%d:\r\n" % number for number in range(250)))
+    * 16,
     "urls": (b"GET /health?" + b"x" * 60_000 + b" HTTP/1.1\r\nHost: queue.test\r\n\r\n") * 16,
 }
 

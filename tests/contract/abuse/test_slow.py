@@ -14,6 +14,7 @@ from tests.contract.abuse.conftest import Dial, Start, held_bytes
 from tests.support.certificate import Authority
 from tests.support.neighbour import Neighbour
 from tests.support.raw import Web, Wire, json_request
+from tests.support.service import RunningService
 
 _PATIENCE_S = 20
 
@@ -156,6 +157,31 @@ def test_the_memory_for_unread_answers_is_bounded(start: Start, dial: Dial, web:
     for wire in wires:
         wire.close()
     assert eventually(lambda: held_bytes(service) == 0)
+
+
+def unread_bytes(service: RunningService) -> int:
+    """What transports hold, whoever has counted it."""
+
+    async def look() -> int:
+        transports = [connection._outlet.transport for connection in service.service.connections]
+        return sum(transport.get_write_buffer_size() for transport in transports if transport is not None)
+
+    return service.run(look())
+
+
+@pytest.mark.parametrize("target", ["Rockdove.Peek", "AmazonSQS.ReceiveMessage"])
+def test_all_of_an_unread_answer_counts(start: Start, dial: Dial, web: Callable[..., Web], target: str) -> None:
+    service = start(max_buffered_bytes=40_000_000, write_timeout_s=60)
+    url = full_queue(web(service))
+    wires = [dial(service) for _ in range(20)]
+    most = 1 if target.startswith("AmazonSQS") else 100
+    for wire in wires:
+        for _ in range(8):
+            wire.send(json_request(target, {"QueueUrl": url, "MaxNumberOfMessages": most}))
+    assert eventually(lambda: unread_bytes(service) > 5_000_000)
+    time.sleep(0.5)
+    assert unread_bytes(service) <= 40_000_000
+    assert held_bytes(service) >= unread_bytes(service)
 
 
 def test_a_slow_reader_who_reads_gets_everything(start: Start, dial: Dial, web: Callable[..., Web]) -> None:
