@@ -4,11 +4,9 @@ import asyncio
 import logging
 import socket
 import ssl
-import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
-from itertools import count
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -39,6 +37,7 @@ from rockdove.server.origin import ANY, OriginError, Origins
 from rockdove.server.page import Pages, is_loopback
 from rockdove.server.publish import PublishOperations
 from rockdove.server.queues import Queues
+from rockdove.server.requestid import request_ids
 from rockdove.server.setting import Settings
 from rockdove.server.sharing import METRICS, Sharing
 from rockdove.server.timing import Timing
@@ -119,10 +118,7 @@ class Service:
         self.hosts = Hosts(settings.host, settings.allow_host, settings.trust_proxy)
         self._certificate = certificate(settings)
         self._tasks: set[asyncio.Task[None]] = set()
-        # Request ids look like UUIDs; what is counted up is the last part.
-        numbered = str(uuid.uuid4())[:-12].encode() + b"%012x"
-        # Made without a call of ours, as every answer has one.
-        self.next_request_id = map(numbered.__mod__, count(1)).__next__
+        self.next_request_id = request_ids().__next__
         self.access_log = settings.access_log
         self.timings = {name: Timing() for name in OPERATIONS}
         # Errors by the operation, where it is known, and the HTTP status.

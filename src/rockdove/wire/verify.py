@@ -22,10 +22,15 @@ _SKEW_US = SKEW_S * SECOND_US
 # What is longer is verified each time, and not remembered: the scope of a signature, the names of all headers.
 LONGEST_SCOPE = 128
 LONGEST_NAMES = 2_048
-# Signing keys, and the beginnings of Authorization headers, remembered at most.
+# Signing keys remembered at most.
 MOST_KEYS = 4_096
-# Ways in which one client orders its headers.
-MOST_LAYOUTS = 64
+# Bytes that the habits of an account's clients take at most, and those of all accounts.
+MOST_BYTES_OF_ACCOUNT = 256 * 1024
+MOST_BYTES = 32 * 1024 * 1024
+# About what a habit takes, a layout, and a header in it, besides their texts.
+_HABIT_BYTES = 1_500
+_LAYOUT_BYTES = 800
+_NAME_BYTES = 100
 # Times of signatures remembered at most: many requests have the same second.
 MOST_TIMES = 1_024
 # Of a signature in hexadecimal digits, at the end of an Authorization header.
@@ -76,6 +81,14 @@ class _Habit:
         self.layouts: dict[tuple[bytes, ...], _Layout] = {}
 
 
+class _Share:
+    """What is remembered for the clients of one account."""
+
+    def __init__(self) -> None:
+        self.starts: list[bytes] = []
+        self.bytes = 0
+
+
 class Verifier:
     """Tells whose request it is. Raises the fault that AWS has for what is wrong with a signature.
 
@@ -87,6 +100,9 @@ class Verifier:
         self._by_key = by_key
         self._now_us = clock.now_us
         self._habits: dict[bytes, _Habit] = {}
+        # By the account's id.
+        self._shares: dict[str, _Share] = {}
+        self._bytes = 0
         # By access key and scope; the secret is there to see that it is still the same.
         self._signers: dict[tuple[str, str], tuple[str, _Signer]] = {}
         self._times: dict[bytes, int] = {}
@@ -122,7 +138,15 @@ class Verifier:
                 return found[0]
         return self._verify_fully(authorization, method, target, headers, body, hosts)
 
-    def _learn(self, authorization: bytes | None, claim: Claim, secret: str, signer: _Signer, headers: Headers) -> None:
+    def _learn(
+        self,
+        authorization: bytes | None,
+        claim: Claim,
+        account: Account,
+        secret: str,
+        signer: _Signer,
+        headers: Headers,
+    ) -> None:
         """Only what has verified is remembered, and only if it is short: nobody can fill the memory."""
         if len(claim.scope) > LONGEST_SCOPE or sum(map(len, headers)) > LONGEST_NAMES:
             return
@@ -130,13 +154,36 @@ class Verifier:
         layout = _layout(claim.names, headers)
         if authorization is None or layout is None:
             return
-        start = authorization[:-_DIGITS]
+        _put(self._times, headers[layout.date], claim.seconds * SECOND_US, MOST_TIMES)
+        start, names = authorization[:-_DIGITS], tuple(headers)
+        habit = self._habits.get(start)
+        if habit is not None and habit.secret == secret and names in habit.layouts:
+            return
+        share = self._make_room(account.id, len(start) + _HABIT_BYTES + _layout_bytes(layout, headers))
+        # What was known may have had to go.
         habit = self._habits.get(start)
         if habit is None or habit.secret != secret:
-            habit = _Habit(claim, secret, signer)
-            _put(self._habits, start, habit, MOST_KEYS)
-        _put(habit.layouts, tuple(headers), layout, MOST_LAYOUTS)
-        _put(self._times, headers[layout.date], claim.seconds * SECOND_US, MOST_TIMES)
+            habit = self._habits[start] = _Habit(claim, secret, signer)
+            share.starts.append(start)
+        habit.layouts[names] = layout
+
+    def _make_room(self, account: str, number: int) -> _Share:
+        """For so many bytes; if there is not enough, all that is known of the account, or of all, is forgotten."""
+        if self._bytes + number > MOST_BYTES:
+            self._habits.clear()
+            self._shares.clear()
+            self._bytes = 0
+        share = self._shares.get(account)
+        if share is not None and share.bytes + number > MOST_BYTES_OF_ACCOUNT:
+            for start in share.starts:
+                self._habits.pop(start, None)
+            self._bytes -= share.bytes
+            share = None
+        if share is None:
+            share = self._shares[account] = _Share()
+        share.bytes += number
+        self._bytes += number
+        return share
 
     # By the book.
 
@@ -171,7 +218,7 @@ class Verifier:
                 request = canonical(method, each, claim.names, values, body_sha256)
                 signature = signer.sign(text_to_sign(claim.time, claim.scope, request))
                 if compare_digest(signature, claim.signature):
-                    self._learn(authorization, claim, secret, signer, headers)
+                    self._learn(authorization, claim, account, secret, signer, headers)
                     return account
         raise SignatureDoesNotMatch()
 
@@ -227,6 +274,10 @@ def _layout(names: Sequence[bytes], headers: Headers) -> _Layout | None:
     # There are at least two, Host and the date, so that it gives a tuple.
     pick = itemgetter(*(spelled[name] for name in names))
     return _Layout(pick, date, spelled.get(b"x-amz-content-sha256"), text)
+
+
+def _layout_bytes(layout: _Layout, headers: Headers) -> int:
+    return _LAYOUT_BYTES + len(layout.text) + sum(map(len, headers)) + _NAME_BYTES * len(headers)
 
 
 def _put(known: dict[K, V], key: K, value: V, most: int) -> None:

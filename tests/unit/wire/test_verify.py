@@ -1,6 +1,7 @@
 """Signatures: what botocore has signed is accepted, and nothing else."""
 
 import hashlib
+import tracemalloc
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import formatdate
@@ -465,14 +466,40 @@ def test_the_host_must_be_signed(desk: Desk) -> None:
 
 
 def test_what_is_remembered_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MOST_KEYS", "MOST_LAYOUTS", "MOST_TIMES"):
+    for name in ("MOST_KEYS", "MOST_TIMES"):
         monkeypatch.setattr(verify, name, 4)
+    monkeypatch.setattr(verify, "MOST_BYTES_OF_ACCOUNT", 12_000)
     for number in range(20):
         wire = signed(replace(SEND, headers={**JSON, f"X-Other-{number}": "a"}), at=NOW + number, region=f"r-{number}")
         desk.accepts(wire.header("User-Agent", "a"))
         desk.accepts(wire)
     for held in (desk.verifier._habits, desk.verifier._signers, desk.verifier._times):
         assert 0 < len(held) <= 4
+
+
+@pytest.mark.parametrize("most", ["MOST_BYTES_OF_ACCOUNT", "MOST_BYTES"])
+def test_habits_are_bounded_in_bytes(desk: Desk, monkeypatch: pytest.MonkeyPatch, most: str) -> None:
+    monkeypatch.setattr(verify, most, 200_000)
+    # Many names in ever other orders, each of which is remembered by itself.
+    names = [f"X-{number:03}" for number in range(150)]
+    tracemalloc.start()
+    for number in range(100):
+        turned = names[number:] + names[:number]
+        desk.accepts(signed(replace(SEND, headers={**JSON, **dict.fromkeys(turned, "a")}), region=f"r-{number // 10}"))
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 0 < desk.verifier._bytes <= 200_000
+    assert taken < 2 * 200_000
+
+
+def test_a_client_that_goes_on_is_not_forgotten(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "MOST_TIMES", 1)
+    for second in range(50):
+        desk.accepts(signed(at=NOW + second))
+    before = desk.verifier._bytes
+    desk.accepts(signed(at=NOW + 51))
+    assert desk.verifier._bytes == before
+    assert len(desk.verifier._habits) == 1
 
 
 def test_nothing_is_remembered_of_what_was_refused(desk: Desk) -> None:
