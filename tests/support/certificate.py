@@ -28,6 +28,7 @@ class Authority:
         pems = [blob.bytes() for blob in issued.cert_chain_pems]
         self.cert.write_bytes(b"".join(pems))
         issued.private_key_pem.write_to_path(self.key)
+        self.key.chmod(0o600)
         return x509.load_pem_x509_certificate(pems[0])
 
     def client(self) -> ssl.SSLContext:

@@ -1,6 +1,8 @@
 """TLS: the context that new connections get, made from a certificate and its key."""
 
+import logging
 import ssl
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +13,10 @@ from rockdove.core.errors import RockdoveError
 
 # For TLS 1.2, only what has forward secrecy and authenticates what it encrypts; TLS 1.3 has nothing else.
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+# Keys that others can read, of which somebody was warned.
+_WARNED: set[Path] = set()
+
+log = logging.getLogger("rockdove")
 
 
 class TlsError(RockdoveError):
@@ -35,6 +41,7 @@ class Certificate:
         """Raises `TlsError` with what is wrong, and what to do about it."""
         self._check_dates(now or datetime.now(UTC))
         _read(self._key, "key")
+        self._check_access()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_ciphers(_CIPHERS)
@@ -73,6 +80,17 @@ class Certificate:
         if now < first:
             raise TlsError(
                 f"the TLS certificate {self._path} is not valid before {first:%Y-%m-%d %H:%M} UTC; is the clock right?"
+            )
+
+    def _check_access(self) -> None:
+        """Said once, not whenever it is read anew."""
+        if self._key.stat().st_mode & stat.S_IROTH and self._key not in _WARNED:
+            _WARNED.add(self._key)
+            log.warning(
+                "the TLS key %s can be read by every user of this machine; write: chmod o= %s",
+                self._key,
+                self._key,
+                extra={"event": "tls-key-readable"},
             )
 
     def _no_password(self) -> str:

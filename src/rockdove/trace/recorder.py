@@ -96,7 +96,8 @@ class Recorder:
         if importlib.util.find_spec("pyarrow") is None:
             pyarrow()
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            # Names of queues are for nobody else.
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise TraceFolderError(f"cannot record traces in {self._folder}: {error.strerror or error}") from None
         if not os.access(self._folder, os.W_OK | os.X_OK):

@@ -150,6 +150,21 @@ def test_a_request_under_way_is_not_disturbed_by_a_new_certificate(start_tls: St
         assert old.recv(65536).startswith(b"HTTP/1.1 200 ")
 
 
+def test_a_key_that_everybody_can_read_is_told_once(
+    start_tls: Start, authority: Authority, caplog: pytest.LogCaptureFixture
+) -> None:
+    authority.key.chmod(0o640)
+    service = start_tls()
+    with caplog.at_level(logging.WARNING):
+        reload(service)
+        assert caplog.records == []
+        authority.key.chmod(0o644)
+        reload(service)
+        reload(service)
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert said.startswith(f"the TLS key {authority.key} can be read by every user")
+
+
 @pytest.mark.parametrize("damage", ["missing", "junk", "mismatch"])
 def test_a_broken_new_certificate_changes_nothing(
     start_tls: Start, authority: Authority, caplog: pytest.LogCaptureFixture, damage: str

@@ -35,6 +35,7 @@ def child_of(recorder: Recorder) -> int:
 def test_events_of_many_threads_are_all_there(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "deep" / "trace", "driver-1", "client")
     recorder.start()
+    assert (tmp_path / "deep" / "trace").stat().st_mode & 0o777 == 0o700
 
     def produce(first: int) -> None:
         for number in range(first, first + 5_000):
