@@ -43,13 +43,13 @@ class Broker:
 
     # Send.
 
-    def send(self, queue: Queue, drafts: Sequence[Draft], done: Sent) -> None:
-        """Store messages; where they went, in their order."""
+    def send(self, queue: Queue, drafts: Sequence[Draft], done: Sent, again: bool = False) -> None:
+        """Store messages; where they went, in their order. ``again``: the queue was purged under the first try."""
         if self.store.full is not None:
             done(ServiceUnavailable(self.store.full))
             return
         if len(queue.physical) == 1:
-            queue.physical[0].append(drafts, partial(_sent, queue, done))
+            queue.physical[0].append(drafts, partial(self._sent, queue, drafts, done, again))
             return
         results: dict[int, Appended] = {}
 
@@ -61,6 +61,24 @@ class Broker:
         for physical, places in parts_of(queue, drafts):
             physical.append([drafts[at] for at in places], gatherer.part(partial(sent, places)))
         gatherer.close()
+
+    def _sent(
+        self, queue: Queue, drafts: Sequence[Draft], done: Sent, again: bool, outcome: list[Appended] | StoreError
+    ) -> None:
+        if isinstance(outcome, QueueGone) and not again:
+            # Another front-end has purged or deleted it, which this one has not heard of yet.
+            self.store.records.catch_up(lambda _: self._send_again(queue, drafts, done))
+        elif isinstance(outcome, StoreError):
+            done(QueueDoesNotExist() if isinstance(outcome, QueueGone) else unavailable(outcome))
+        else:
+            queue.sent += len(outcome)
+            done(outcome)
+
+    def _send_again(self, queue: Queue, drafts: Sequence[Draft], done: Sent) -> None:
+        if queue.alive:
+            self.send(queue, drafts, done, again=True)
+        else:
+            done(QueueDoesNotExist())
 
     # Receive.
 
@@ -191,15 +209,6 @@ class Broker:
     def oldest(self, queue: Queue, done: Callable[[int | Fault | None], None]) -> None:
         """When the oldest message was sent, over all physical queues; None: there is none."""
         oldest(need(self.store.browsing, "browsing", self.store.name), queue, done)
-
-
-def _sent(queue: Queue, done: Sent, outcome: list[Appended] | StoreError) -> None:
-    if isinstance(outcome, StoreError):
-        # Another front-end may have deleted it, which this one has not heard of yet.
-        done(QueueDoesNotExist() if isinstance(outcome, QueueGone) else unavailable(outcome))
-        return
-    queue.sent += len(outcome)
-    done(outcome)
 
 
 def _removed(queue: Queue, done: Finished, outcome: bool | StoreError) -> None:

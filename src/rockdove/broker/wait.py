@@ -1,4 +1,4 @@
-"""WaitingRequest for a message: what a receive and a request for a lease have in common."""
+"""Waiting for a message: what a receive and a request for a lease have in common."""
 
 import asyncio
 from abc import abstractmethod

@@ -137,6 +137,9 @@ def _token(page: Sequence[Lease]) -> str:
 def _read_token(token: str) -> tuple[str, int, int]:
     try:
         text = base64.b64decode(token, altchars=b"-_", validate=True)
-        return msgspec.json.decode(text, type=tuple[str, int, int])
+        consumer, shard, sequence = msgspec.json.decode(text, type=tuple[str, int, int])
+        if not (0 <= shard <= limits.MAX_SHARD and 0 <= sequence <= MAX_SEQUENCE):
+            raise ValueError("no lease has such a name")
+        return consumer, shard, sequence
     except ValueError:
         raise InvalidParameterValue("Invalid or expired next token.") from None

@@ -1,5 +1,6 @@
 """Leases over HTTP: Rockdove.LeaseBatch, AckThrough, ReleaseConsumer and ListLeases."""
 
+import base64
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -221,6 +222,8 @@ def test_who_holds_what(service: RunningService, web: Web, queue: SqsQueue) -> N
         ("ReleaseConsumer", {"Consumer": ""}),
         ("ListLeases", {"MaxResults": 1_001}),
         ("ListLeases", {"NextToken": "nonsense"}),
+        ("ListLeases", {"NextToken": base64.b64encode(b'["a",99999999999999999999999999,0]').decode()}),
+        ("ListLeases", {"NextToken": base64.b64encode(b'["a",0,-1]').decode()}),
     ],
 )
 def test_what_is_out_of_range_is_refused(web: Web, queue: SqsQueue, operation: str, members: dict[str, Any]) -> None:

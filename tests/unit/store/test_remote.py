@@ -170,3 +170,56 @@ def test_another_user_is_not_let_in(
         return answer
 
     assert loop.run_until_complete(scenario()) == b""
+
+
+def test_what_cannot_be_said_fails_alone(folder: Path, loop: asyncio.AbstractEventLoop) -> None:
+    complaints: list[str] = []
+    loop.set_exception_handler(lambda _, context: complaints.append(str(context["exception"])))
+
+    async def scenario() -> tuple[list[str], Counts]:
+        house = House(folder)
+        store, snapshot = await house.front_end()
+        record = await queue_of(store, snapshot.version)
+        physical = store.physical(record, record.physical[0])
+        too_large = 1 << 80
+        # All in one frame.
+        calls = [
+            asyncio.ensure_future(call(physical.append, drafts(house, "a"))),
+            asyncio.ensure_future(call(physical.find, too_large)),
+            asyncio.ensure_future(call(physical.count)),
+        ]
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        counts: Counts = await call(physical.count)
+        store.close()
+        house.close()
+        return [type(outcome).__name__ for outcome in outcomes], counts
+
+    outcomes, counts = loop.run_until_complete(scenario())
+    assert outcomes == ["list", "StoreError", "Counts"]
+    assert counts == Counts(1, 0, 0)
+    assert len(complaints) == 1
+
+
+def test_a_second_claim_is_not_taken_for_the_first(folder: Path, loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> Counts:
+        house = House(folder)
+        one, snapshot = await house.front_end()
+        two, _ = await house.front_end()
+        record = await queue_of(one, snapshot.version)
+        first, second = (store.physical(record, record.physical[0]) for store in (one, two))
+        await call(first.append, drafts(house, "a"))
+        before = await call(first.claim, Want(1, 0))
+        await call(first.claim, Want(1, 30_000_000))
+        # The answer to the first has left, that to the second has not.
+        one.delivered(first, before.entries)
+        await call(first.count)
+        await call(first.count)
+        one.link.close()
+        for _ in range(50):
+            await asyncio.sleep(0)
+        counts: Counts = await call(second.count)
+        two.close()
+        house.close()
+        return counts
+
+    assert loop.run_until_complete(scenario()) == Counts(1, 0, 0)

@@ -33,7 +33,7 @@ class NoType(ValueError):
 
 
 class NoSchema(ValueError):
-    """It is none."""
+    """The text is not an Avro schema."""
 
 
 def parse(text: str) -> Any:

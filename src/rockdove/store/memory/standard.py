@@ -14,14 +14,14 @@ UNORDERED_WINDOW = 1_000
 
 
 class StandardLine:
-    """Visible entries in one lane for each group, so that a noisy group's backlog is stepped over as a whole."""
+    """Visible entries in one heap for each group, so that a noisy group's backlog is stepped over as a whole."""
 
     def __init__(self, entries: Mapping[int, Entry], shares: Shares, rng: Random) -> None:
         self._entries = entries
         # Of the logical queue: who is noisy on all physical ones together is noisy on each.
         self._shares = shares
         self._rng = rng
-        self._lanes: dict[str, Heap[int, int]] = {}
+        self._by_group: dict[str, Heap[int, int]] = {}
         # Lanes by their first entry.
         self._heads: Heap[str, tuple[int, int]] = Heap()
 
@@ -29,10 +29,10 @@ class StandardLine:
         group = group_of(entry)
         if group:
             self._shares.drop(entry.id)
-        lane = self._lanes.get(group)
-        if lane is None:
-            lane = self._lanes[group] = Heap()
-        lane.put(entry.id, entry.visible_us)
+        heap = self._by_group.get(group)
+        if heap is None:
+            heap = self._by_group[group] = Heap()
+        heap.put(entry.id, entry.visible_us)
         self._queue_up(group)
 
     def hide(self, entry: Entry) -> None:
@@ -44,15 +44,15 @@ class StandardLine:
         group = group_of(entry)
         if group:
             self._shares.drop(entry.id)
-        if group in self._lanes:
-            self._lanes[group].drop(entry.id)
+        if group in self._by_group:
+            self._by_group[group].drop(entry.id)
             self._queue_up(group)
 
     def draw(self, want: Want, now_us: int) -> Draw:
         draw = Draw()
         # A lease takes all there is, and spares nobody.
         loud = () if want.room_bytes else self._shares.noisy(now_us)
-        noisy = [group for group in loud if group in self._lanes]
+        noisy = [group for group in loud if group in self._by_group]
         for group in noisy:
             self._heads.drop(group)
         self._fill(draw, want)
@@ -84,17 +84,17 @@ class StandardLine:
         while len(window) < size and len(draw.dead) < MOST_DEAD and (head := self._heads.first()) is not None:
             (_, id), group = head
             entry = self._entries[id]
-            self._lanes[group].pop()
+            self._by_group[group].pop()
             self._queue_up(group)
             if not draw.sort(entry, want):
                 window.append(entry)
         return window
 
     def _queue_up(self, group: str) -> None:
-        """Put a lane where its first entry belongs."""
-        first = self._lanes[group].first()
+        """Put a group where its first entry belongs."""
+        first = self._by_group[group].first()
         if first is None:
-            del self._lanes[group]
+            del self._by_group[group]
             self._heads.drop(group)
         else:
             self._heads.put(group, first)

@@ -76,7 +76,9 @@ class Find(Struct, array_like=True, tag=7, gc=False):
 
 
 class Delivered(Struct, array_like=True, tag=8, gc=False):
-    ids: list[int]
+    """Ids and receive counts."""
+
+    entries: list[tuple[int, int]]
 
 
 class Listen(Struct, array_like=True, tag=9, gc=False):

@@ -64,11 +64,17 @@ class Framed:
     def _flush(self) -> None:
         if not self._out or self._socket is None:
             return
-        body = _encoder.encode(self._out)
+        unsayable: list[tuple[Any, Exception]] = []
+        try:
+            body = _encoder.encode(self._out)
+        except Exception:
+            body, unsayable = _encode_each(self._out)
         # Cleared, not replaced: whoever sends next must not ask for another flush while one is to come.
         self._out.clear()
         self._number = 0
         self.growing.clear()
+        for message, error in unsayable:
+            self.unsaid(message, error)
         self._write(len(body).to_bytes(_LENGTH_BYTES, "little") + body)
 
     def _write(self, frame: bytes) -> None:
@@ -175,5 +181,22 @@ class Framed:
         """What the other side has said."""
 
     @abstractmethod
+    def unsaid(self, message: Any, error: Exception) -> None:
+        """A message cannot be put into a frame, which is a defect: whoever waits for its outcome has to be told."""
+
+    @abstractmethod
     def lost(self) -> None:
         """The connection is no more."""
+
+
+def _encode_each(messages: Sequence[Any]) -> tuple[bytes, list[tuple[Any, Exception]]]:
+    """Those that can be said, and those that cannot, with the reasons."""
+    sayable: list[Any] = []
+    unsayable: list[tuple[Any, Exception]] = []
+    for message in messages:
+        try:
+            _encoder.encode(message)
+            sayable.append(message)
+        except Exception as error:
+            unsayable.append((message, error))
+    return _encoder.encode(sayable), unsayable

@@ -96,6 +96,12 @@ class FrontEnd(Framed):
                 if token is not None:
                     self.send(told.Failed(token, StoreError.__name__, f"{type(error).__name__}: {error}"))
 
+    def unsaid(self, message: Any, error: Exception) -> None:
+        self._loop.call_exception_handler({"message": "an outcome cannot be told", "exception": error})
+        token = getattr(message, "token", None)
+        if token is not None:
+            self.send(told.Failed(token, StoreError.__name__, f"{type(error).__name__}: {error}"))
+
     def lost(self) -> None:
         """Nobody gets what it had claimed: let others have it."""
         self._desk.leave(self)
@@ -152,8 +158,12 @@ class FrontEnd(Framed):
             self.send(told.DoneClaimed(token, outcome))
 
     def _delivered(self, verb: asked.Delivered) -> None:
-        for id in verb.ids:
-            self._claimed.pop(id, None)
+        claimed = self._claimed
+        for id, receive_count in verb.entries:
+            held = claimed.get(id)
+            # It may have claimed the message once more meanwhile.
+            if held is not None and held[1].receive_count == receive_count:
+                del claimed[id]
 
     def _move(self, verb: asked.Move) -> None:
         done = self.outcome(verb.token)

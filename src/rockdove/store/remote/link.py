@@ -104,8 +104,13 @@ class Link:
                 sock.close()
                 await asyncio.sleep(AGAIN_S)
                 continue
-            _Connection(sock, self._received, self._dropped)
+            _Connection(sock, self._received, self._fail, self._dropped)
             await self._lost.wait()
+
+    def _fail(self, verb: Any, error: Exception) -> None:
+        done = self._pending.pop(getattr(verb, "token", 0), None)
+        if done is not None:
+            self._loop.call_soon(done, StoreError(f"the request cannot be passed on: {error}"))
 
     def _dropped(self) -> None:
         self._connection = None
@@ -182,14 +187,20 @@ class _Connection(Framed):
         self,
         sock: socket.socket,
         heard: Callable[["_Connection", Sequence[Any]], None],
+        failed: Callable[[Any, Exception], None],
         dropped: Callable[[], None],
     ) -> None:
         super().__init__(sock, _decoder)
         self._heard = heard
+        self._failed = failed
         self._dropped = dropped
 
     def received(self, messages: Sequence[Any]) -> None:
         self._heard(self, messages)
+
+    def unsaid(self, message: Any, error: Exception) -> None:
+        _complain(error)
+        self._failed(message, error)
 
     def lost(self) -> None:
         self._dropped()

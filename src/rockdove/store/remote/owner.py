@@ -92,7 +92,7 @@ class Owner:
         front_end = FrontEnd(self, sock)
         self._front_ends.add(front_end)
         there = [name for name in CAPABILITIES if getattr(self.store, name) is not None]
-        front_end.send(told.Begin(self._ledger.snapshot(), self._look_at_state(), there))
+        front_end.send(told.Begin(self._ledger.snapshot(), self._look_at_state(), there, self.store.name))
 
     def close(self) -> None:
         if self._timer is not None:

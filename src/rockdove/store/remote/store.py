@@ -50,7 +50,7 @@ class RemoteStore:
         self._physical: WeakValueDictionary[int, RemotePhysical] = WeakValueDictionary()
         self._arrived: Arrived = lambda number, visible, next_us: None
         self._listened: dict[int, None] = {}
-        self._delivered: list[int] = []
+        self._delivered: list[tuple[int, int]] = []
         # Called when the owner is there again.
         self.on_return: Callable[[], None] = lambda: None
         # Called with what other front-ends say, by its topic.
@@ -92,12 +92,12 @@ class RemoteStore:
         """Said a round of the loop later: by then the answer has left, and is not lost if this process is killed."""
         if not self._delivered:
             self._loop.call_soon(self._say_delivered)
-        self._delivered += [entry.id for entry in entries]
+        self._delivered += [(entry.id, entry.receive_count) for entry in entries]
 
     def _say_delivered(self) -> None:
-        ids, self._delivered = self._delivered, []
-        if ids:
-            self.link.say(asked.Delivered(ids))
+        entries, self._delivered = self._delivered, []
+        if entries:
+            self.link.say(asked.Delivered(entries))
 
     def refresh(self, physical: Sequence[Physical], done: Done[None]) -> None:
         def refreshed(hints: list[Hint] | StoreError) -> None:
@@ -138,6 +138,7 @@ class RemoteStore:
     def _begin(self, begin: told.Begin) -> None:
         self._state = begin.state
         if not self._first.done():
+            self.name = begin.store
             self._take_capabilities(begin.capabilities)
             self._first.set_result(begin.snapshot)
             return

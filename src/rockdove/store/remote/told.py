@@ -163,8 +163,9 @@ class Begin(Struct, array_like=True, tag=33, gc=False):
 
     snapshot: Snapshot
     state: State
-    # The names of those that the owner's store has.
+    # The names of those that the owner's store has, and its own.
     capabilities: list[str]
+    store: str
 
 
 class Passed(Struct, array_like=True, tag=34, gc=False):

@@ -27,7 +27,7 @@ LOW_LOG_PAGES = 128
 
 
 class Checkpoint:
-    """For the writer's thread, but for what runs in its own."""
+    """For who writes (see `Session`), but for what runs in its own thread."""
 
     def __init__(self, connect: Callable[[], apsw.Connection], folder: Path) -> None:
         self._connect = connect

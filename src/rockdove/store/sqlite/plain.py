@@ -86,7 +86,7 @@ class PlainQueue(Shelf):
             rows += (APPEND, id, t, number, sent_us, late, message.md5, message.body, extra)
             appended.append(Appended(id, name))
             fresh.append(Entry(id, t, message))
-            size_bytes += len(message.body)
+            size_bytes += len(message.body) + (0 if extra is None else len(extra))
             id += 1
         self._sent.append((fresh, appended, done))
         batch.sent_bytes += size_bytes

@@ -21,7 +21,7 @@ _HARMLESS = (apsw.BusyError, apsw.LockedError, apsw.ConstraintError, apsw.FullEr
 
 
 class Session:
-    """For the writer's thread."""
+    """For who writes: the writer's thread, or the loop of an owner while the thread is at rest."""
 
     def __init__(self, connect: Callable[[], apsw.Connection], room: Room) -> None:
         self._connect = connect

@@ -5,7 +5,7 @@ wait. So the rows of a small batch, of whatever kind, go in as one statement, wh
 large batch uses a statement for each kind of row and table instead: more of them, but each row costs less. Rows are
 bound as plain parameters: to encode them as one JSON document, and have SQLite parse it, costs more.
 
-All of it runs in the writer's thread.
+All of it runs where a batch is written: in the writer's thread, or in the loop of an owner.
 """
 
 from collections.abc import Iterator, Sequence

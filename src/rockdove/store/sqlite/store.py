@@ -101,7 +101,7 @@ class SqliteStore:
         return db
 
     def _room_changed(self, full: str | None) -> None:
-        """In the writer's thread."""
+        """Where a batch is written: in the writer's thread, or in the loop."""
 
         def change() -> None:
             self.full = full

@@ -37,6 +37,7 @@ REST_EVERY = 128
 # What takes longer, or brings more, would keep the event loop too long: the thread writes it.
 QUICK_S = 0.002
 QUICK_BYTES = 256 * 1024
+QUICK_SIZE = 1024
 
 # Runs in the writer's thread inside the transaction, after the batch's rows.
 Call: TypeAlias = Callable[[apsw.Connection], Any]
@@ -144,7 +145,7 @@ class Writer:
         # Why the last batch failed; None: it has landed.
         self.trouble: str | None = None
         self.failures = 0
-        # Seconds that the thread has spent on batches. Only the thread changes it.
+        # Seconds that were spent on batches. Changed by whoever writes one.
         self.busy_s = 0.0
         # Called now and then, between two batches.
         self.on_rest: Callable[[], None] = lambda: None
@@ -230,6 +231,7 @@ class Writer:
             self._done == self._given
             and not batch.calls
             and batch.sent_bytes < QUICK_BYTES
+            and batch.size < QUICK_SIZE
             and self._took_s < QUICK_S
             and not self._session.is_care_due
         )
