@@ -65,11 +65,11 @@ def in_the_queue(client: Client, queue: str) -> list[int]:
 def test_each_message_is_in_the_table_once(
     spark: "SparkSession", endpoint: str, new_name: Name, rng: random.Random, tmp_path: Path
 ) -> None:
-    queue, sent = new_name(), [f"message {n}" for n in range(100_000)]
+    queue, sent = new_name(), [f"message {n}" for n in range(10_000)]
     with Client(endpoint) as client:
         client.create_queue(queue)
         fill(client, queue, sent)
-        options = {"numPartitions": "2", "maxMessagesPerTrigger": "5000"}
+        options = {"numPartitions": "2", "maxMessagesPerTrigger": "500"}
         queries = [to_table(tmp_path, endpoint=endpoint, queue=queue, **options)]
         kill(tmp_path, "back", queries, rng, times=3)
         assert in_the_queue(client, queue)[0] > 0, "there was more to do after the last kill"
@@ -116,7 +116,7 @@ def test_through_a_journal_too(
 def test_a_table_goes_through_a_queue_and_back_once(
     spark: "SparkSession", endpoint: str, new_name: Name, rng: random.Random, tmp_path: Path
 ) -> None:
-    queue, rows = new_name(), [f"row {n}" for n in range(100_000)]
+    queue, rows = new_name(), [f"row {n}" for n in range(10_000)]
     (tmp_path / "in").mkdir()
     for file in range(40):
         (tmp_path / "in" / f"{file}.txt").write_text("\n".join(rows[file::40]))
@@ -129,7 +129,7 @@ def test_a_table_goes_through_a_queue_and_back_once(
             "checkpointLocation": str(tmp_path / "there"),
         },
     }
-    options = {"numPartitions": "2", "maxMessagesPerTrigger": "5000"}
+    options = {"numPartitions": "2", "maxMessagesPerTrigger": "500"}
     queries = [there, to_table(tmp_path, endpoint=endpoint, queue=queue, **options)]
     with Client(endpoint) as client:
         client.create_queue(queue)
