@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 NUMBER = 1_500
 TIMEOUT_S = 2.0
 LINK_US = 2_000
-KNOWN = known_worker.Known(arrival=30, duration_s=45, workers=8, service_s=0.1, failing=0.1, timeout_s=1)
+KNOWN = known_worker.Known(arrival=30, duration_s=20, workers=8, service_s=0.1, failing=0.1, timeout_s=1)
 
 Calibrated = Callable[..., Calibration]
 
@@ -313,33 +313,24 @@ def test_what_cannot_be_done_is_one_line(early: Cli, words: list[str], said: str
     assert done.err.count("\n") == 1
 
 
-def with_known_workers(server: ServerFactory, folder: Path) -> tuple[known_worker.Seen, Path]:
-    """What workers saw, and the service's trace.
-
-    The experiment needs workers of a known speed. A machine that is busy with other things has none: once more, then.
-    """
-    means_s = []
-    for attempt in range(3):
-        trace = folder / f"trace-{attempt}"
-        service = server("--trace", str(trace))
-        seen = asyncio.run(known_worker.run(service.endpoint, "jobs", KNOWN, seed=4 + attempt))
-        assert service.stop() == 0
-        means_s.append(fmean(seen.services_s))
-        if means_s[-1] < 1.2 * KNOWN.service_s:
-            return seen, trace
-    pytest.fail(f"this machine is too busy: work of {KNOWN.service_s} s took {means_s} s")
-
-
 def test_a_real_service_delivers_as_fast_as_the_model_predicts(
     server: ServerFactory, spark: "SparkSession", tmp_path: Path
 ) -> None:
-    seen, trace = with_known_workers(server, tmp_path)
-    found = calibrate(spark, [str(trace)]).calibration
-    assert found.arrival.value == pytest.approx(KNOWN.arrival, rel=0.1)
-    assert 1 - KNOWN.failing in found.reliability
+    """Compared with what was measured, and no closer than this machine is with its own work."""
+    service = server("--trace", str(tmp_path / "trace"))
+    seen = asyncio.run(known_worker.run(service.endpoint, "jobs", KNOWN, seed=4))
+    assert service.stop() == 0
+    found = calibrate(spark, [str(tmp_path / "trace")]).calibration
+    over_s = seen.overhead_s
+    assert found.basis is not None
+    assert found.basis.arrivals == len(seen.sent_s)
+    assert found.arrival.value == pytest.approx(seen.arrival, rel=0.05 + 2 * max(seen.late_s) / KNOWN.duration_s)
+    assert found.reliability.value == pytest.approx(seen.reliability, abs=0.02)
     assert found.timeout_s is not None
     assert found.timeout_s.value == KNOWN.timeout_s
-    assert found.broker.rate.value == pytest.approx(1 / fmean(seen.services_s), rel=0.05)
+    service_s = fmean(seen.services_s)
+    assert 1 / found.broker.rate.value == pytest.approx(service_s, abs=0.05 * service_s + over_s)
     # Senders are as many as are needed.
     predicted_s = found.load().network(n1=1_000, n2=KNOWN.workers).delivery_s
-    assert predicted_s == pytest.approx(fmean(seen.deliveries_s), rel=0.15)
+    delivery_s = fmean(seen.deliveries_s)
+    assert predicted_s == pytest.approx(delivery_s, abs=0.15 * delivery_s + over_s)

@@ -83,7 +83,7 @@ def keep_filling(endpoint: str, queue: str, bodies: list[str], stop: Event) -> N
     """Some at a time: moto takes the longer for a message the more there are."""
     with Client(endpoint) as client:
         for begin in range(0, len(bodies), 10):
-            while in_the_queue(client, queue)[0] >= 100:
+            while in_the_queue(client, queue)[0] >= 60:
                 if stop.wait(0.1):
                     return
             client.send_batch(queue, bodies[begin : begin + 10])
@@ -92,8 +92,8 @@ def keep_filling(endpoint: str, queue: str, bodies: list[str], stop: Event) -> N
 def test_through_a_journal_too(
     spark: "SparkSession", moto: str, new_name: Name, rng: random.Random, tmp_path: Path
 ) -> None:
-    queue, sent, until = new_name(), [f"message {n}" for n in range(3_000)], tmp_path / "until"
-    options = {"journal": str(tmp_path / "journal"), "maxMessagesPerTrigger": "75", "visibilityTimeoutSeconds": "5"}
+    queue, sent, until = new_name(), [f"message {n}" for n in range(1_200)], tmp_path / "until"
+    options = {"journal": str(tmp_path / "journal"), "maxMessagesPerTrigger": "30", "visibilityTimeoutSeconds": "5"}
     queries = [to_table(tmp_path, endpoint=moto, queue=queue, **options) | {"until": str(until)}]
     stop = Event()
     with Client(moto) as client, ThreadPoolExecutor(1) as pool:
