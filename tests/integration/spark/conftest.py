@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
     from rockdove.spark.analysis import Analysis
 
+# First, so that no worker is left with one of them when the others are through.
+LONG = ("test_kill.py", "test_page.py", "test_watch.py", "test_watch_command.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONG)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def quick(environment: None, tmp_path_factory: pytest.TempPathFactory) -> "Iterator[None]":

@@ -32,7 +32,10 @@ from tests.support.port import free_port
 from tests.support.server import ServerFactory
 
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-PATIENCE_S = 60
+PATIENCE_S = 600
+
+# One cluster for all of them.
+pytestmark = pytest.mark.xdist_group("cluster")
 
 
 @pytest.fixture(scope="module")
