@@ -72,7 +72,7 @@ $(QUERY_SDK)/installed: tests/integration/query-sdk.txt | setup
 
 .PHONY: test-spark
 test-spark: setup needs-spark ## queues as tables and traces on Spark, on this machine and on a small cluster
-	$(PYTEST) --dist loadfile tests/integration/spark $(ARGS)
+	$(PYTEST) --dist loadgroup tests/integration/spark $(ARGS)
 
 .PHONY: needs-spark
 needs-spark:

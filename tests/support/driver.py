@@ -16,7 +16,7 @@ from tests.support.process import Process
 PROGRAM = Path(__file__).parents[1] / "integration" / "spark" / "pipeline.py"
 _SOURCES = Path(__file__).parents[2] / "src"
 # So long it may take to get somewhere: for one that hangs.
-_PATIENCE_S = 150
+_PATIENCE_S = 600
 # The longest pause before a driver is looked at again: about what a batch takes, once some are done.
 _PAUSE_S = 0.5
 

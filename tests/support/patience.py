@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-_PATIENCE_S = 60
+_PATIENCE_S = 600
 _POLL_S = 0.02
 
 

@@ -52,18 +52,20 @@ def analyse(
 
 
 def _run(traces: list[str], out: str, master: str | None, window_s: float | None, conf: dict[str, str]) -> "Analysis":
+    from rockdove.spark.path import require_writable, whole_path
     from rockdove.spark.session import require, session
 
-    require()
-    from rockdove.spark.analysis import analyse as run
-    from rockdove.spark.file import NoTrace
-    from rockdove.spark.result import hand_over, require_writable, whole_path
-
+    require(master=master)
     target = whole_path(out)
     try:
         require_writable(target)
     except OSError as error:
         raise Failure(f"cannot write to {out}: {error.strerror}") from None
+    # Only now, because these take seconds.
+    from rockdove.spark.analysis import analyse as run
+    from rockdove.spark.file import NoTrace
+    from rockdove.spark.result import hand_over
+
     with session(master, conf) as spark:
         try:
             found = run(spark, traces, target, window_s, note)

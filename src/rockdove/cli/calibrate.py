@@ -53,19 +53,20 @@ def calibrate(
 
 
 def _run(traces: list[str], queues: list[str], out: str, master: str | None, conf: dict[str, str]) -> "Found":
+    from rockdove.spark.path import require_writable, whole_path, write
     from rockdove.spark.session import require, session
 
-    require("calibration needs")
-    import msgspec
-
-    from rockdove.spark.calibrate.calibrate import calibrate as run
-    from rockdove.spark.file import NoTrace
-    from rockdove.spark.result import require_writable, whole_path, write
-
+    require("calibration needs", master)
     try:
         require_writable(out)
     except OSError as error:
         raise Failure(f"cannot write to {out}: {error.strerror}") from None
+    # Only now, because these take seconds.
+    import msgspec
+
+    from rockdove.spark.calibrate.calibrate import calibrate as run
+    from rockdove.spark.file import NoTrace
+
     with session(master, conf) as spark:
         try:
             found = run(spark, traces, queues, note)

@@ -50,15 +50,12 @@ def simulate(
     wanted = _wanted(figures)
     if engine not in ("petri", "compiled"):
         raise Failure(f"--engine is petri or compiled, not {engine!r}", Code.USAGE)
+    from rockdove.spark.path import require_writable, whole_path, write
     from rockdove.spark.session import require, session
 
-    require("simulations need")
+    require("simulations need", master)
     from rockdove.capacity.error import InvalidScenario
     from rockdove.capacity.vma.experiment import Figure, Run, points
-    from rockdove.spark.result import require_writable, whole_path, write
-    from rockdove.spark.sweep.picture import picture
-    from rockdove.spark.sweep.sweep import sweep
-    from rockdove.spark.sweep.task import Engine
 
     run, chosen = Run(duration_s=duration_s, link_s=link_s, timeout_s=timeout_s), [Figure(name) for name in wanted]
     try:
@@ -71,6 +68,11 @@ def simulate(
             require_writable(target)
         except OSError as error:
             raise Failure(f"cannot write to {out}: {error.strerror}") from None
+    # Only now, because these take seconds.
+    from rockdove.spark.sweep.picture import picture
+    from rockdove.spark.sweep.sweep import sweep
+    from rockdove.spark.sweep.task import Engine
+
     with session(master, pairs(conf)) as spark, _bar() as progress:
         drawn = sweep(spark, chosen, run, replications, Engine(engine), seed, target, progress)
         if target is not None:

@@ -75,11 +75,11 @@ def watch(
     settings = pairs(conf)
     # From here on, because imports alone take seconds.
     stopped = _stopped_by_signals()
+    from rockdove.spark.path import whole_path
     from rockdove.spark.session import require, session
 
-    require()
+    require(master=master)
     from rockdove.cli.watching import view
-    from rockdove.spark.result import whole_path
     from rockdove.spark.watch.folder import Folder, FolderRefused
 
     trace = whole_path(trace)

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from rockdove.core.errors import RockdoveError
 from rockdove.spark.known import NO_EVENT, TIMES, is_known
+from rockdove.spark.path import is_url
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -98,11 +99,6 @@ def unread(spark: "SparkSession", files: Files, schema: Any) -> list[Problem]:
 def plain(path: str) -> str:
     """A path as people write it: that of a local file without its scheme."""
     return re.sub("^file:/+", "/", path)
-
-
-def is_url(path: str) -> bool:
-    """Whether it names a file system. What has no slash behind its first colon is a name, such as that of a time."""
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", path) is not None
 
 
 def parquet(spark: "SparkSession", paths: Sequence[str], schema: Any = None) -> "DataFrame":

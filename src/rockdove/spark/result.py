@@ -1,50 +1,18 @@
 """What an analysis hands over beside its tables: ``summary.json`` and ``report.html``."""
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from rockdove.spark.analysis import Analysis
-from rockdove.spark.file import is_url
+from rockdove.spark.path import write
 from rockdove.spark.report import page
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def whole_path(path: str) -> str:
-    """A path that means the same on all machines: executors have other working folders."""
-    return path if is_url(path) else str(Path(path).absolute())
-
-
-def require_writable(path: str) -> None:
-    """Makes a folder on this machine and tries it, before there is much to lose. Raises OSError.
-
-    What a file system elsewhere allows shows when it is written to.
-    """
-    if not is_url(path):
-        Path(path).mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            pass
-
-
 def hand_over(spark: "SparkSession", found: Analysis, out: str) -> None:
     summary = msgspec.json.format(msgspec.json.encode(found.summary), indent=2)
     write(spark, f"{out}/summary.json", summary + b"\n")
     write(spark, f"{out}/report.html", page(found).encode())
-
-
-def write(spark: "SparkSession", path: str, text: bytes) -> None:
-    """A file on this machine, or wherever the path's scheme says; its folder is made."""
-    if not is_url(path):
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_bytes(text)
-        return
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None
-    target = jvm.org.apache.hadoop.fs.Path(path)
-    stream = target.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).create(target, True)
-    stream.write(text)
-    stream.close()

@@ -8,6 +8,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 LOCAL: Final = "local[*]"
 INSTALL: Final = "pip install 'rockdove[spark]'"
+_PACKAGES: Final = ("numba", "pyarrow", "pyspark")
 # Whatever else it is, Spark says so in thirty lines.
 _MASTER: Final = re.compile(r"local(-cluster)?(\[.+\])?$|yarn$|(spark|k8s)://.")
 JAVA: Final = "Spark needs Java 17 or newer: on Debian or Ubuntu, sudo apt-get install default-jre-headless"
@@ -60,9 +62,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
 
     Without a master it is that of ``spark-submit``, if that started us, else this machine with all its cores.
     """
-    if master is not None and not _MASTER.match(master):
-        raise SparkFailed(f"no master {master!r}: it is local[*], yarn, spark://HOST:PORT or k8s://URL")
-    require()
+    require(master=master)
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -127,14 +127,16 @@ def _python(program: str | None) -> Iterator[None]:
         del os.environ["PYSPARK_PYTHON"]
 
 
-def require(who: str = "analysis needs") -> None:
-    """Raises `MissingExtra` or `SparkFailed` if something is not installed."""
-    try:
-        import numba  # noqa: F401
-        import pyarrow  # noqa: F401
-        import pyspark  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra(f"{who} {error.name}; install it with: {INSTALL}") from None
+def require(who: str = "analysis needs", master: str | None = None) -> None:
+    """Raises `MissingExtra` or `SparkFailed` if something is not installed, or there is no such master.
+
+    It imports nothing, because that takes seconds.
+    """
+    if master is not None and not _MASTER.match(master):
+        raise SparkFailed(f"no master {master!r}: it is local[*], yarn, spark://HOST:PORT or k8s://URL")
+    for name in _PACKAGES:
+        if find_spec(name) is None:
+            raise MissingExtra(f"{who} {name}; install it with: {INSTALL}")
     home = os.environ.get("JAVA_HOME")
     if not (home and os.access(Path(home) / "bin" / "java", os.X_OK)) and shutil.which("java") is None:
         raise SparkFailed(JAVA)

@@ -1,40 +1,41 @@
-"""One Spark session for all tests of a process, because starting one takes seconds; and quick ones for commands."""
+"""One Spark session for all tests of a process, because starting one takes seconds; and quick ones for programs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rockdove.cli.main import run
 from rockdove.client import Client
 from rockdove.spark.session import session
+from tests.integration.spark.quick import LIGHT, SETTINGS, archived
 from tests.support.made_trace import Event, write
 from tests.support.server import ServerFactory
+from tests.unit.cli.outcome import Cli, Outcome
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from rockdove.spark.analysis import Analysis
 
-# Small traces: what Spark would compile for large ones takes longer than the work.
-SETTINGS = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.driver.memory": "1g",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1"
+# First, so that no worker is left with one of them when the others are through.
+LONG = ("test_kill.py", "test_page.py", "test_watch.py", "test_watch_command.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONG)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def quick(environment: None, tmp_path_factory: pytest.TempPathFactory) -> "Iterator[None]":
     """Every Spark that a test starts has these settings unless it gives others, as those of an installation are."""
-    folder = tmp_path_factory.mktemp("conf")
-    lines = [f"{name} {value}\n" for name, value in SETTINGS.items()]
-    (folder / "spark-defaults.conf").write_text("".join(lines))
+    settings = [f"-D{name}={value}" for name, value in SETTINGS.items()]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_CONF_DIR", str(folder))
-        patch.setenv("SPARK_SUBMIT_OPTS", JAVA_OPTIONS)
+        # No settings of the machine's. Java takes an archive only if nothing stands before the jars.
+        patch.setenv("SPARK_CONF_DIR", str(tmp_path_factory.getbasetemp() / "no-conf"))
+        patch.setenv("SPARK_SUBMIT_OPTS", " ".join([archived(), LIGHT, *settings]))
         yield
 
 
@@ -42,6 +43,38 @@ def quick(environment: None, tmp_path_factory: pytest.TempPathFactory) -> "Itera
 def spark(quick: None) -> "Iterator[SparkSession]":
     with session("local[2]", SETTINGS) as found:
         yield found
+
+
+@pytest.fixture
+def cli(spark: "SparkSession", capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """Commands run in this process, with the session of all tests."""
+
+    @contextmanager
+    def shared(master: str | None = None, settings: Mapping[str, str] | None = None) -> "Iterator[SparkSession]":
+        yield spark
+
+    monkeypatch.setattr("rockdove.spark.session.session", shared)
+    return _in_this_process(capfd)
+
+
+@pytest.fixture
+def early(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """Commands run in this process that must end before Spark starts."""
+
+    def refuse(master: str | None = None, settings: Mapping[str, str] | None = None) -> None:
+        raise AssertionError("Spark would have started")
+
+    monkeypatch.setattr("rockdove.spark.session.session", refuse)
+    return _in_this_process(capfd)
+
+
+def _in_this_process(capfd: pytest.CaptureFixture[str]) -> Cli:
+    def call(*arguments: str, stdin: bytes = b"") -> Outcome:
+        capfd.readouterr()
+        code = run(arguments)
+        return Outcome(code, *capfd.readouterr())
+
+    return call
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,7 @@ def held(folder: str) -> Callable[[Rows], Rows]:
             draft.rename(draft.with_suffix(f".{what}"))
 
         def wait(others: str) -> None:
-            end = time.monotonic() + 120
+            end = time.monotonic() + 600
             while not list(Path(folder).glob(f"{name}-{others}")):
                 assert time.monotonic() < end, f"{name}-{attempt} waits for {others}"
                 time.sleep(0.02)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from rockdove.spark.file import NoTrace
 from tests.support import known_worker
 from tests.support.made_trace import Event, event, received, sent, write
 from tests.support.server import ServerFactory
+from tests.unit.cli.outcome import Cli
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 NUMBER = 1_500
 TIMEOUT_S = 2.0
 LINK_US = 2_000
-KNOWN = known_worker.Known(arrival=30, duration_s=45, workers=8, service_s=0.1, failing=0.1, timeout_s=1)
+KNOWN = known_worker.Known(arrival=30, duration_s=20, workers=8, service_s=0.1, failing=0.1, timeout_s=1)
 
 Calibrated = Callable[..., Calibration]
 
@@ -267,71 +267,70 @@ def test_the_traces_of_clients_alone(calibrated: Calibrated) -> None:
     assert [note.split(":")[0] for note in found.notes] == ["link_s", "timeout_s"]
 
 
-def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from rockdove.cli import main; main()", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
-
-
-def test_the_command_writes_what_a_plan_reads(tmp_path: Path) -> None:
+def test_the_command_writes_what_a_plan_reads(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path / "trace", lives(exponential(1, 0.025, 300), exponential(2, 0.1, 300), 0.05))
     out = tmp_path / "new" / "folder"
-    done = run("calibrate", tmp_path / "trace", "--master", "local[1]", "--out", out, "--json")
+    command = [sys.executable, "-c", "from rockdove.cli import main; main()", "calibrate", str(tmp_path / "trace")]
+    command += ["--master", "local[1]", "--out", str(out), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == json.loads((out / "calibration.json").read_text())
-    planned = run("plan", "--from", out / "calibration.json", "--json")
-    assert planned.returncode == 0, planned.stderr
-    assert json.loads(planned.stdout)["feasible"]
+    planned = cli("plan", "--from", str(out / "calibration.json"), "--json")
+    assert planned.code == 0, planned.err
+    assert planned.document["feasible"]
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "said"),
     [
-        (["{trace}", "--queue", "nope"], 3, "rockdove: no message of the queue nope in "),
-        (["{trace}/nope"], 3, "rockdove: there is no "),
-        # These are seen before Spark starts.
-        (["{trace}", "--out", "{trace}/part.parquet"], 1, "rockdove: cannot write to "),
-        (["{trace}", "--out", "/dev/null/x"], 1, "rockdove: cannot write to /dev/null/x: Not a directory"),
-        (["{trace}", "--master", "nonsense"], 1, "rockdove: no master 'nonsense': it is local[*], "),
+        (["{trace}", "--queue", "nope"], "rockdove: no message of the queue nope in "),
+        (["{trace}/nope"], "rockdove: there is no "),
     ],
-    ids=["queue", "folder", "out a file", "out nowhere", "master"],
+    ids=["queue", "folder"],
 )
-def test_what_goes_wrong_is_one_line(words: list[str], code: int, said: str, tmp_path: Path) -> None:
+def test_what_is_not_there_is_one_line(cli: Cli, words: list[str], said: str, tmp_path: Path) -> None:
     trace = write(tmp_path / "trace", [sent("m", 0)])
-    local = [] if "--master" in words else ["--master", "local[1]"]
-    out = [] if "--out" in words else ["--out", str(tmp_path)]
-    done = run("calibrate", *(word.format(trace=trace) for word in words), *local, *out)
-    assert done.returncode == code
-    assert done.stderr.splitlines()[-1].startswith(said)
-    assert "\tat " not in done.stderr
+    done = cli("calibrate", *(word.format(trace=trace) for word in words), "--out", str(tmp_path))
+    assert done.code == 3
+    assert done.err.splitlines()[-1].startswith(said)
+    assert "\tat " not in done.err
 
 
-def with_known_workers(server: ServerFactory, folder: Path) -> tuple[known_worker.Seen, Path]:
-    """What workers saw, and the service's trace.
-
-    The experiment needs workers of a known speed. A machine that is busy with other things has none: once more, then.
-    """
-    means_s = []
-    for attempt in range(3):
-        trace = folder / f"trace-{attempt}"
-        service = server("--trace", str(trace))
-        seen = asyncio.run(known_worker.run(service.endpoint, "jobs", KNOWN, seed=4 + attempt))
-        assert service.stop() == 0
-        means_s.append(fmean(seen.services_s))
-        if means_s[-1] < 1.2 * KNOWN.service_s:
-            return seen, trace
-    pytest.fail(f"this machine is too busy: work of {KNOWN.service_s} s took {means_s} s")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--out", "{trace}/part.parquet"], "rockdove: cannot write to "),
+        (["--out", "/dev/null/x"], "rockdove: cannot write to /dev/null/x: Not a directory"),
+        (["--master", "nonsense"], "rockdove: no master 'nonsense': it is local[*], "),
+    ],
+    ids=["out a file", "out nowhere", "master"],
+)
+def test_what_cannot_be_done_is_one_line(early: Cli, words: list[str], said: str, tmp_path: Path) -> None:
+    trace = write(tmp_path / "trace", [sent("m", 0)])
+    done = early("calibrate", str(trace), *(word.format(trace=trace) for word in words))
+    assert done.code == 1
+    assert done.err.startswith(said)
+    assert done.err.count("\n") == 1
 
 
 def test_a_real_service_delivers_as_fast_as_the_model_predicts(
     server: ServerFactory, spark: "SparkSession", tmp_path: Path
 ) -> None:
-    seen, trace = with_known_workers(server, tmp_path)
-    found = calibrate(spark, [str(trace)]).calibration
-    assert found.arrival.value == pytest.approx(KNOWN.arrival, rel=0.1)
-    assert 1 - KNOWN.failing in found.reliability
+    """Compared with what was measured, and no closer than this machine is with its own work."""
+    service = server("--trace", str(tmp_path / "trace"))
+    seen = asyncio.run(known_worker.run(service.endpoint, "jobs", KNOWN, seed=4))
+    assert service.stop() == 0
+    found = calibrate(spark, [str(tmp_path / "trace")]).calibration
+    over_s = seen.overhead_s
+    assert found.basis is not None
+    assert found.basis.arrivals == len(seen.sent_s)
+    assert found.arrival.value == pytest.approx(seen.arrival, rel=0.05 + 2 * max(seen.late_s) / KNOWN.duration_s)
+    assert found.reliability.value == pytest.approx(seen.reliability, abs=0.02)
     assert found.timeout_s is not None
     assert found.timeout_s.value == KNOWN.timeout_s
-    assert found.broker.rate.value == pytest.approx(1 / fmean(seen.services_s), rel=0.05)
+    service_s = fmean(seen.services_s)
+    assert 1 / found.broker.rate.value == pytest.approx(service_s, abs=0.05 * service_s + over_s)
     # Senders are as many as are needed.
     predicted_s = found.load().network(n1=1_000, n2=KNOWN.workers).delivery_s
-    assert predicted_s == pytest.approx(fmean(seen.deliveries_s), rel=0.15)
+    delivery_s = fmean(seen.deliveries_s)
+    assert predicted_s == pytest.approx(delivery_s, abs=0.15 * delivery_s + over_s)

@@ -23,6 +23,7 @@ import pyspark
 import pytest
 
 from rockdove.client import Client
+from tests.integration.spark.quick import LIGHT, archived
 from tests.support import plain_analysis
 from tests.support.driver import Driver
 from tests.support.filling import empty, fill
@@ -31,7 +32,10 @@ from tests.support.port import free_port
 from tests.support.server import ServerFactory
 
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-PATIENCE_S = 60
+PATIENCE_S = 600
+
+# One cluster for all of them.
+pytestmark = pytest.mark.xdist_group("cluster")
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +89,7 @@ def _clean() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not ours.match(name)} | {
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "512m",
+        "SPARK_DAEMON_JAVA_OPTS": f"{LIGHT} {archived()}",
     }
 
 
@@ -109,7 +114,7 @@ def _settings(python: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.executor.memory": "512m",
         # Compiled lightly: they live for seconds only.
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.executor.extraJavaOptions": f"{LIGHT} {archived()}",
         "spark.sql.shuffle.partitions": "2",
     }
 

@@ -8,22 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.spark.quick import archived
 from tests.support.made_trace import event, received, sent, write
+from tests.unit.cli.outcome import Cli
 
 COMMAND = [sys.executable, "-c", "from rockdove.cli import main; main()", "analyse"]
-
-
-# What makes Spark quick for tests, and different from what users have.
-QUICK = ("SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS")
-
-
-def run(
-    *words: str | Path, leave_out: tuple[str, ...] = (), cwd: Path | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    inherited = {name: value for name, value in os.environ.items() if name not in leave_out}
-    return subprocess.run(
-        [*COMMAND, *words], capture_output=True, text=True, check=False, cwd=cwd, env={**inherited, **environment}
-    )
 
 
 def test_json_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
@@ -35,7 +24,10 @@ def test_json_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
     )
     (tmp_path / name / "torn.parquet").write_bytes(b"PAR1")
     flags = ["--master", "local[1]", "--window", "1s", "--json"]
-    done = run(name, "--out", "out", *flags, leave_out=QUICK, cwd=tmp_path)
+    # As Java and Spark are for users, but for the archive.
+    environment = {**os.environ, "SPARK_SUBMIT_OPTS": archived()}
+    command = [*COMMAND, name, "--out", "out", *flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
@@ -54,31 +46,40 @@ def test_json_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
     ]
 
 
+def test_a_trace_that_is_not_there_is_said_in_one_line(cli: Cli, tmp_path: Path) -> None:
+    done = cli("analyse", str(tmp_path / "nothing"), "--out", str(tmp_path / "out"))
+    assert (done.code, done.out) == (3, "")
+    assert done.err == f"rockdove: there is no {tmp_path / 'nothing'}\n"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
         (("--window", "often"), 2, "--window must be a length of time such as 10s, 1m or 2h, not 'often'"),
         (("--conf", "spark.x"), 2, "'spark.x' must have the form NAME=VALUE"),
-        (("--master", "local[1]"), 3, "there is no "),
         (("--master", "nonsense"), 1, "no master 'nonsense': it is "),
     ],
-    ids=["window", "setting", "no trace", "no master"],
+    ids=["window", "setting", "no master"],
 )
-def test_what_cannot_be_done_is_said_in_one_line(tmp_path: Path, words: tuple[str, ...], code: int, said: str) -> None:
-    done = run(tmp_path / "nothing", "--out", tmp_path / "out", *words)
-    assert (done.returncode, done.stdout) == (code, "")
-    assert said in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr
+def test_what_cannot_be_done_is_said_in_one_line(
+    early: Cli, tmp_path: Path, words: tuple[str, ...], code: int, said: str
+) -> None:
+    done = early("analyse", str(tmp_path), "--out", str(tmp_path / "out"), *words)
+    assert (done.code, done.out) == (code, "")
+    assert said in done.err.splitlines()[-1]
+    assert "Traceback" not in done.err
 
 
-def test_a_folder_that_cannot_be_is_told_before_the_work(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_is_told_before_the_work(early: Cli, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    done = run(tmp_path, "--out", tmp_path / "file" / "out")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"rockdove: cannot write to {tmp_path / 'file' / 'out'}: Not a directory\n"
+    done = early("analyse", str(tmp_path), "--out", str(tmp_path / "file" / "out"))
+    assert (done.code, done.out) == (1, "")
+    assert done.err == f"rockdove: cannot write to {tmp_path / 'file' / 'out'}: Not a directory\n"
 
 
-def test_without_java(tmp_path: Path) -> None:
-    done = run(tmp_path, "--out", tmp_path / "out", PATH=str(tmp_path), JAVA_HOME="")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("rockdove: Spark needs Java 17 or newer: on Debian or Ubuntu, sudo apt-get install ")
+def test_without_java(early: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", "")
+    done = early("analyse", str(tmp_path), "--out", str(tmp_path / "out"))
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("rockdove: Spark needs Java 17 or newer: on Debian or Ubuntu, sudo apt-get install ")

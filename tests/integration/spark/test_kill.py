@@ -65,11 +65,11 @@ def in_the_queue(client: Client, queue: str) -> list[int]:
 def test_each_message_is_in_the_table_once(
     spark: "SparkSession", endpoint: str, new_name: Name, rng: random.Random, tmp_path: Path
 ) -> None:
-    queue, sent = new_name(), [f"message {n}" for n in range(100_000)]
+    queue, sent = new_name(), [f"message {n}" for n in range(10_000)]
     with Client(endpoint) as client:
         client.create_queue(queue)
         fill(client, queue, sent)
-        options = {"numPartitions": "2", "maxMessagesPerTrigger": "5000"}
+        options = {"numPartitions": "2", "maxMessagesPerTrigger": "500"}
         queries = [to_table(tmp_path, endpoint=endpoint, queue=queue, **options)]
         kill(tmp_path, "back", queries, rng, times=3)
         assert in_the_queue(client, queue)[0] > 0, "there was more to do after the last kill"
@@ -83,7 +83,7 @@ def keep_filling(endpoint: str, queue: str, bodies: list[str], stop: Event) -> N
     """Some at a time: moto takes the longer for a message the more there are."""
     with Client(endpoint) as client:
         for begin in range(0, len(bodies), 10):
-            while in_the_queue(client, queue)[0] >= 100:
+            while in_the_queue(client, queue)[0] >= 60:
                 if stop.wait(0.1):
                     return
             client.send_batch(queue, bodies[begin : begin + 10])
@@ -92,8 +92,8 @@ def keep_filling(endpoint: str, queue: str, bodies: list[str], stop: Event) -> N
 def test_through_a_journal_too(
     spark: "SparkSession", moto: str, new_name: Name, rng: random.Random, tmp_path: Path
 ) -> None:
-    queue, sent, until = new_name(), [f"message {n}" for n in range(3_000)], tmp_path / "until"
-    options = {"journal": str(tmp_path / "journal"), "maxMessagesPerTrigger": "75", "visibilityTimeoutSeconds": "5"}
+    queue, sent, until = new_name(), [f"message {n}" for n in range(1_200)], tmp_path / "until"
+    options = {"journal": str(tmp_path / "journal"), "maxMessagesPerTrigger": "30", "visibilityTimeoutSeconds": "5"}
     queries = [to_table(tmp_path, endpoint=moto, queue=queue, **options) | {"until": str(until)}]
     stop = Event()
     with Client(moto) as client, ThreadPoolExecutor(1) as pool:
@@ -116,7 +116,7 @@ def test_through_a_journal_too(
 def test_a_table_goes_through_a_queue_and_back_once(
     spark: "SparkSession", endpoint: str, new_name: Name, rng: random.Random, tmp_path: Path
 ) -> None:
-    queue, rows = new_name(), [f"row {n}" for n in range(100_000)]
+    queue, rows = new_name(), [f"row {n}" for n in range(10_000)]
     (tmp_path / "in").mkdir()
     for file in range(40):
         (tmp_path / "in" / f"{file}.txt").write_text("\n".join(rows[file::40]))
@@ -129,7 +129,7 @@ def test_a_table_goes_through_a_queue_and_back_once(
             "checkpointLocation": str(tmp_path / "there"),
         },
     }
-    options = {"numPartitions": "2", "maxMessagesPerTrigger": "5000"}
+    options = {"numPartitions": "2", "maxMessagesPerTrigger": "500"}
     queries = [there, to_table(tmp_path, endpoint=endpoint, queue=queue, **options)]
     with Client(endpoint) as client:
         client.create_queue(queue)

@@ -15,17 +15,10 @@ from rockdove.capacity.vma.experiment import Figure, Run
 from rockdove.spark.sweep.picture import picture
 from rockdove.spark.sweep.sweep import sweep
 from rockdove.spark.sweep.task import Engine
+from tests.unit.cli.outcome import Cli
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def rockdove(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from rockdove.cli import main; main()", "simulate", *words],
-        capture_output=True,
-        text=True,
-    )
 
 
 SHORT = Run(duration_s=5.0)
@@ -79,7 +72,8 @@ def test_both_engines_say_the_same(spark: "SparkSession") -> None:
 
 def test_the_command(environment: None, tmp_path: Path) -> None:
     flags = ["--replications", "1", "--duration-s", "2", "--out", str(tmp_path), "--json", "--master", "local[1]"]
-    done = rockdove("fig13", "fig11", *flags)
+    command = [sys.executable, "-c", "from rockdove.cli import main; main()", "simulate", "fig13", "fig11", *flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     first, second = json.loads(done.stdout)
     assert (first["figure"], second["figure"]) == ("fig11", "fig13")
@@ -99,25 +93,24 @@ def test_the_command(environment: None, tmp_path: Path) -> None:
         (["fig11", "--link-s", "-1"], "--link-s must be a number of 0 or more"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_spark_starts(words: list[str], said: str) -> None:
-    done = rockdove(*words)
-    assert done.returncode == 2
-    assert said in done.stderr
+def test_what_makes_no_sense_is_refused_before_spark_starts(early: Cli, words: list[str], said: str) -> None:
+    done = early("simulate", *words)
+    assert done.code == 2
+    assert said in done.err
 
 
 @pytest.mark.parametrize("out", ["{here}/file", "/dev/null/x", "/proc/x"])
-def test_a_folder_that_cannot_be_written_is_found_before_spark_starts(out: str, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_found_before_spark_starts(early: Cli, out: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     place = out.format(here=tmp_path)
-    # A master that nobody answers: Spark would say so, if it came to that.
-    done = rockdove("fig11", "--out", place, "--master", "spark://127.0.0.1:9")
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"rockdove: cannot write to {place}: ")
-    assert done.stderr.count("\n") == 1
+    done = early("simulate", "fig11", "--out", place)
+    assert done.code == 1
+    assert done.err.startswith(f"rockdove: cannot write to {place}: ")
+    assert done.err.count("\n") == 1
 
 
-def test_a_master_that_is_none_is_one_line() -> None:
-    done = rockdove("fig11", "--master", "nonsense")
-    assert done.returncode == 1
-    assert done.stderr.startswith("rockdove: no master 'nonsense': it is local[*], ")
-    assert done.stderr.count("\n") == 1
+def test_a_master_that_is_none_is_one_line(early: Cli) -> None:
+    done = early("simulate", "fig11", "--master", "nonsense")
+    assert done.code == 1
+    assert done.err.startswith("rockdove: no master 'nonsense': it is local[*], ")
+    assert done.err.count("\n") == 1

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Name = Callable[..., str]
 Rows = Iterator[pa.RecordBatch]
+# For a query that hangs: however slow a machine is, it ends before.
+PATIENCE_S = 600
 
 
 def stream(spark: "SparkSession", endpoint: str, queue: str, **options: str) -> "DataFrame":
@@ -90,7 +92,7 @@ def test_a_queue_deleted_under_tasks_at_work_is_one_clear_error(
     wait_for_a_batch(query)
     client.delete_queue(names[deleted])
     with pytest.raises(StreamingQueryException) as caught:
-        query.awaitTermination(60)
+        query.awaitTermination(PATIENCE_S)
     said = str(caught.value)
     assert f"there is no queue {names[deleted]} at {endpoint}: it was deleted, or never created" in said
     assert "During handling of the above exception" not in said
@@ -107,7 +109,7 @@ def test_a_queue_of_another_service_too(spark: "SparkSession", new_name: Name, t
         query.processAllAvailable()
         client.delete_queue(queue)
         with pytest.raises(StreamingQueryException, match=f"there is no queue {queue} at {endpoint}: it was deleted"):
-            query.awaitTermination(60)
+            query.awaitTermination(PATIENCE_S)
 
 
 def _strict(batches: Rows) -> Rows:

@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SECOND_US = 1_000_000
-# Small inputs: what Spark would compile for large ones takes longer than the work.
-SETTINGS = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.driver.memory": "512m",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    FILES_SETTING: "1",
-}
 # Where a watch is killed: in a batch that has written its state, and when it is done but neither visible nor known to
 # Spark as done. Each costs the start of a Spark; tests/unit/spark/test_watch_folder.py has the others.
 POINTS = ("kept", "committed")
@@ -95,7 +86,7 @@ def main() -> None:
     from rockdove.spark.session import session
 
     trace, out, point, batch = sys.argv[1:]
-    with session("local[1]", SETTINGS) as spark:
+    with session("local[1]", {FILES_SETTING: "1"}) as spark:
         _kill_at(point, int(batch))
         watch(spark, Path(trace), Path(out))
 

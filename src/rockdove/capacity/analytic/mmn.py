@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import gammaincc, gammaln, logsumexp
 
 from rockdove.capacity.error import InvalidScenario, Unstable, require_positive, require_whole
@@ -110,6 +109,9 @@ class MMn:
 
     def sojourn_percentile_s(self, share: float) -> float:
         """The stay that this share of messages does not exceed."""
+        # Here, because it takes a second, and few ask for percentiles.
+        from scipy.optimize import brentq
+
         _require_share(share)
         most = _FAR * (1 / self.rate + 1 / self.spare)
         return float(brentq(lambda time: self.sojourn_tail(time) - (1 - share), 0, most, xtol=1e-12))

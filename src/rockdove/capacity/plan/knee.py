@@ -5,13 +5,15 @@ of what is paid for one.
 """
 
 from msgspec.structs import replace
-from scipy.optimize import minimize_scalar
 
 from rockdove.capacity.plan.load import Load
 
 
 def knee_arrival(load: Load, n1: int, n2: int) -> float:
     """The arrivals a second with which these threads have the greatest power."""
+    # Here, because it takes a second, and few ask for a knee.
+    from scipy.optimize import minimize_scalar
+
     most = min(n1 * load.sender_rate, n2 * load.broker_rate * load.q)
 
     def weakness(arrival: float) -> float:

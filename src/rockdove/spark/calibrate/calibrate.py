@@ -14,11 +14,11 @@ from rockdove.capacity.fit.share import share
 from rockdove.capacity.plan.calibration import Basis, Calibration
 from rockdove.core.errors import RockdoveError
 from rockdove.spark.calibrate.arrival import Arrivals, arrivals
-from rockdove.spark.calibrate.delivery import deliveries, fates, longest_us
+from rockdove.spark.calibrate.delivery import deliveries, fates
 from rockdove.spark.calibrate.event import one_side, requests, succeeded
 from rockdove.spark.calibrate.link import link
 from rockdove.spark.calibrate.stage import stage
-from rockdove.spark.calibrate.times import histogram
+from rockdove.spark.calibrate.times import histogram, histogram_and
 from rockdove.spark.event import read
 from rockdove.spark.file import Files, NoTrace, Problem, look, unread
 
@@ -83,7 +83,7 @@ def calibrate(
     messages = _messages(events).persist()
     work = deliveries(events).persist()
     try:
-        span = _look(messages, events, traces, queues)
+        span = _look(messages, traces, queues)
         arrived = arrivals(messages.select("sent").where("sent is not null"), *span[1:4])
         say(f"{span.arrivals:,} arrivals in {(span.last_arrival - span.first_arrival) / 1e6:,.0f} s")
         done = _work(work, span)
@@ -107,24 +107,33 @@ def _problems(spark: "SparkSession", files: Files, schema: "StructType", say: Sa
 
 
 def _messages(events: "DataFrame") -> "DataFrame":
-    """A row for each message: when it was `sent`, once however often it was tried, and when it was `deleted`."""
+    """A row for each message: when it was `sent`, once however often it was tried, and when it was `deleted`.
+
+    Also when its `first` and its `last` event were.
+    """
     from pyspark.sql import functions as f
 
     def first(op: str) -> "Column":
         return f.min(f.when(f.col("op") == op, f.col("time")))
 
-    return events.groupBy("queue", "message_id").agg(first("send").alias("sent"), first("delete").alias("deleted"))
+    return events.groupBy("queue", "message_id").agg(
+        first("send").alias("sent"),
+        first("delete").alias("deleted"),
+        f.min("time").alias("first"),
+        f.max("time").alias("last"),
+    )
 
 
-def _look(messages: "DataFrame", events: "DataFrame", traces: Sequence[str], queues: Sequence[str]) -> _Span:
+def _look(messages: "DataFrame", traces: Sequence[str], queues: Sequence[str]) -> _Span:
     from pyspark.sql import functions as f
 
-    of_messages = messages.agg(f.count_distinct("queue"), f.count("sent"), f.min("sent"), f.max("sent")).collect()[0]
-    if not of_messages[0]:
+    arrivals = (f.count("sent"), f.min("sent"), f.max("sent"))
+    found = _Span(*messages.agg(f.count_distinct("queue"), *arrivals, f.min("first"), f.max("last")).collect()[0])
+    if not found.queues:
         what = f"of the queue {' or '.join(queues)} " if queues else ""
         raise NoTrace(f"no message {what}in {', '.join(traces)}; record some with: rockdove serve --trace DIR")
-    _require(of_messages[1], "messages sent")
-    return _Span(*of_messages, *events.agg(f.min("time"), f.max("time")).collect()[0])
+    _require(found.arrivals, "messages sent")
+    return found
 
 
 def _require(number: int, what: str) -> None:
@@ -133,12 +142,15 @@ def _require(number: int, what: str) -> None:
 
 
 def _work(found: "DataFrame", span: _Span) -> _Work:
-    services = histogram(found, found["deleted"] - found["begun"])
+    from pyspark.sql import functions as f
+
+    longest = f.max(found["deleted"] - found["received"])
+    services, longest_us = histogram_and(found, longest, found["deleted"] - found["begun"])
     _require(0 if services is None else services.number, "messages received and deleted")
     assert services is not None
     # What was received later than this may still be at work when the trace ends, and whether it fails is not known.
     # One long service, however, must not leave nothing over.
-    until = max(span.last - (longest_us(found) or 0), (span.first + span.last) // 2)
+    until = max(span.last - max(longest_us), (span.first + span.last) // 2)
     fate = fates(found, until)
     _require(fate.deliveries, "deliveries whose end is known")
     timeout = None
@@ -154,15 +166,11 @@ def _sending(good: "DataFrame") -> tuple[Histogram, bool]:
     """How long a sender is busy with a message, and whether a client said so everywhere."""
     from pyspark.sql import functions as f
 
-    sends = requests(good).persist()
-    try:
-        found = histogram(sends, f.col("latency_us") / f.col("messages"), f.col("messages"))
-        asked = sends.agg(f.min("asked")).collect()[0][0]
-    finally:
-        sends.unpersist()
+    took = f.col("latency_us") / f.col("messages")
+    found, asked = histogram_and(requests(good), f.min("asked"), took, f.col("messages"))
     _require(0 if found is None else found.number, "sends whose duration is known")
     assert found is not None
-    return found, bool(asked)
+    return found, all(asked)
 
 
 def _assemble(

@@ -62,14 +62,6 @@ def deliveries(events: "DataFrame") -> "DataFrame":
     )
 
 
-def longest_us(found: "DataFrame") -> int | None:
-    """From receive to delete; None if nothing was deleted in time."""
-    from pyspark.sql import functions as f
-
-    row = found.agg(f.max(f.col("deleted") - f.col("received"))).collect()[0]
-    return None if row[0] is None else int(row[0])
-
-
 def fates(found: "DataFrame", until_us: int) -> Fates:
     """Of receives up to a moment: what was received later may still be deleted after the trace's end."""
     from pyspark.sql import functions as f
