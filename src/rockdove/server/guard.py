@@ -41,7 +41,7 @@ class Guard:
         return self._bytes
 
     def hold(self, holder: Held, number: int) -> None:
-        """So many bytes are held by this one now. If that is too much, the longest holder has to let go."""
+        """So many bytes are held by this one now. If that is too much, the oldest large holder has to let go."""
         self._add(number - self._held.get(holder, 0))
         self._held[holder] = number
         if self._is_too_much():
@@ -64,7 +64,9 @@ class Guard:
     def _make_room(self) -> None:
         for holder in [each for each in self._held if each.is_settled()]:
             self.free(holder)
-        for holder in list(self._held):
+        # Who holds less than most do is not to blame, however long ago it began.
+        average = self._bytes / max(len(self._held), 1)
+        for holder, _ in sorted(self._held.items(), key=lambda held: held[1] < average):
             if not self._is_too_much():
                 return
             if holder.let_go():
