@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rockdove.core.message import Entry
-from rockdove.store.base import Appended, Claimed
+from rockdove.store.base import Appended, Claimed, Want
 from rockdove.store.common import head
 from rockdove.store.sqlite import plain
 from tests.support.store import Bench, Queue, submit, us
@@ -90,3 +90,28 @@ def test_whatever_crosses(
     assert queue.count() == (len(left), 0, 0)
     found = [entry.id for _ in range(len(left) // 10 + 2) for entry in queue.take(10, timeout_s=1000)]
     assert sorted(found) == sorted(left)
+
+
+@pytest.mark.parametrize("group", [None, "g"])
+@pytest.mark.parametrize("turns", range(6))
+def test_what_expires_is_told_once(bench: Bench, queue: Queue, group: str | None, turns: int) -> None:
+    """A claim that meets expired messages, and a search for them at the same time."""
+    for number in range(5):
+        queue.send(str(number), group=group)
+    bench.advance(100)
+    sent_after_us = bench.now_us - us(50)
+
+    async def race() -> list[int]:
+        physical = queue.physical()
+        searches = [submit(bench.upkeep.expire, physical, sent_after_us)]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        claim = submit(physical.claim, Want(limit=2, timeout_us=us(1), sent_after_us=sent_after_us))
+        searches.append(submit(bench.upkeep.expire, physical, sent_after_us))
+        told: list[int] = list((await claim).expired)
+        for search in searches:
+            told += await search
+        return told
+
+    told = bench.run(race())
+    assert len(told) == len(set(told)) == 5

@@ -5,6 +5,7 @@ What takes a connection (`db`) runs in the writer's thread, all else in the even
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import compress
 from typing import Any, TypeAlias
 
 import apsw
@@ -296,15 +297,19 @@ class PlainQueue(Shelf):
 
     def expire(self, sent_after_us: int, done: Done[list[int]]) -> None:
 
-        def found(result: list[int] | StoreError) -> None:
-            if isinstance(result, StoreError):
-                done(result)
-            elif result:
-                self.remove_all(result, lambda found: done(found if isinstance(found, StoreError) else result))
+        def seen(ids: list[int] | StoreError) -> None:
+            if isinstance(ids, StoreError):
+                done(ids)
+            elif ids:
+                self.remove_all(ids, partial(removed, ids))
             else:
                 done([])
 
-        self.writer.call(lambda db: self.expired_ids(db, sent_after_us), found)
+        def removed(ids: list[int], found: list[bool] | StoreError) -> None:
+            # A claim may have met some of them meanwhile, and removed them.
+            done(found if isinstance(found, StoreError) else list(compress(ids, found)))
+
+        self.writer.call(lambda db: self.expired_ids(db, sent_after_us), seen)
 
     def next_visible_us(self) -> int | None:
         return self.head.next_us()
