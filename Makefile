@@ -21,6 +21,9 @@ PAGES := tests/docs/test_code.py
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
+# A test that starts Spark again and again takes minutes on a slow machine; after this it hangs.
+SPARK_HANGS_S := 900
+
 # More words for the program a verb starts: make serve ARGS="--port 9325", make test-quick ARGS="-k fifo -x"
 ARGS ?=
 # The same for the soak at the end of `make bench-long`: SOAK_ARGS="--seconds 60"
@@ -72,7 +75,7 @@ $(QUERY_SDK)/installed: tests/integration/query-sdk.txt | setup
 
 .PHONY: test-spark
 test-spark: setup needs-spark ## queues as tables and traces on Spark, on this machine and on a small cluster
-	$(PYTEST) --dist loadgroup tests/integration/spark $(ARGS)
+	$(PYTEST) --dist loadgroup -o faulthandler_timeout=$(SPARK_HANGS_S) tests/integration/spark $(ARGS)
 
 .PHONY: needs-spark
 needs-spark:
