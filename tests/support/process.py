@@ -63,7 +63,7 @@ class Process:
                 raise ChildError(f"{self.name}: no {what} within {timeout_s} s\n{self.output()}")
             time.sleep(_POLL_S)
 
-    def stop(self, timeout_s: float = 10) -> int:
+    def stop(self, timeout_s: float = 30) -> int:
         """Asks it to end (SIGTERM) and gives the exit code; one that does not is killed and reported."""
         self._child.terminate()
         try:

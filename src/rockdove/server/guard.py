@@ -64,9 +64,9 @@ class Guard:
     def _make_room(self) -> None:
         for holder in [each for each in self._held if each.is_settled()]:
             self.free(holder)
-        # Who holds less than most do is not to blame, however long ago it began.
-        average = self._bytes / max(len(self._held), 1)
-        for holder, _ in sorted(self._held.items(), key=lambda held: held[1] < average):
+        # Who holds far less than others do is not to blame, however long ago it began.
+        little = self._bytes / max(len(self._held), 1) / 10
+        for holder, _ in sorted(self._held.items(), key=lambda held: held[1] < little):
             if not self._is_too_much():
                 return
             if holder.let_go():

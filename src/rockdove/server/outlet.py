@@ -68,8 +68,6 @@ class Outlet:
 
     def open(self, transport: asyncio.Transport) -> None:
         self.transport = transport
-        # To be told as soon as anything is left unread, and when all of it is read.
-        transport.set_write_buffer_limits(high=0)
         self.begin_to_wait()
 
     def begin_to_wait(self) -> None:
