@@ -10,9 +10,9 @@ from msgspec import Struct
 from rockdove.client import AsyncClient
 
 # A worker that waits for a message looks this often whether there will be more.
-_WAIT_S = 1
+_WAIT_S = 2
 # How often it is measured by how much the machine is late.
-_TICK_S = 0.05
+_TICK_S = 0.1
 # Of a message: its send, its receive, its work and its delete each wait for the machine.
 _STEPS = 4
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 NUMBER = 1_500
 TIMEOUT_S = 2.0
 LINK_US = 2_000
-KNOWN = known_worker.Known(arrival=30, duration_s=20, workers=8, service_s=0.1, failing=0.1, timeout_s=1)
+# Far from busy, so that a slow machine leaves it stable; slow work, so that what a machine adds is little of it.
+KNOWN = known_worker.Known(arrival=10, duration_s=30, workers=24, service_s=0.2, failing=0.1, timeout_s=2)
 
 Calibrated = Callable[..., Calibration]
 
@@ -325,7 +326,9 @@ def test_a_real_service_delivers_as_fast_as_the_model_predicts(
     assert found.basis is not None
     assert found.basis.arrivals == len(seen.sent_s)
     assert found.arrival.value == pytest.approx(seen.arrival, rel=0.05 + 2 * max(seen.late_s) / KNOWN.duration_s)
-    assert found.reliability.value == pytest.approx(seen.reliability, abs=0.02)
+    # A delete after the timeout comes too late.
+    late = fmean(service_s > KNOWN.timeout_s for service_s in seen.services_s)
+    assert found.reliability.value == pytest.approx(seen.reliability, abs=0.02 + late)
     assert found.timeout_s is not None
     assert found.timeout_s.value == KNOWN.timeout_s
     service_s = fmean(seen.services_s)
