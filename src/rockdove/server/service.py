@@ -144,6 +144,7 @@ class Service:
                 # Requests of one moment are told apart by it.
                 self.recorder.node += f":{self.port}" + (f"/{self._front_end.row}" if self._front_end else "")
                 self.recorder.start()
+                await asyncio.to_thread(self.recorder.settle)
         except BaseException:
             self.store.close()
             raise

@@ -20,6 +20,8 @@ from rockdove.trace.writer import Plan, Writer
 def work(writer: Writer, source: Input, output: int, clock: Clock) -> None:
     """Write until the input ends."""
     told = News()
+    # The first line says that everything is loaded.
+    _say(told, output)
     while not source.ended:
         for batch in source.batches(max(writer.next_us() - clock.now_us(), 0) / SECOND_US):
             writer.write(batch)
@@ -32,18 +34,21 @@ def work(writer: Writer, source: Input, output: int, clock: Clock) -> None:
 def _tell(writer: Writer, told: News, output: int) -> News:
     news = News(writer.written, writer.dropped, writer.trouble)
     if news != told:
-        try:
-            os.write(output, msgspec.json.encode(news) + b"\n")
-        except BrokenPipeError:
-            # Nobody is left who would want to know; what has come is written all the same.
-            return news
+        _say(news, output)
     return news
 
 
+def _say(news: News, output: int) -> None:
+    # If nobody is left who would want to know, what has come is written all the same.
+    with contextlib.suppress(BrokenPipeError):
+        os.write(output, msgspec.json.encode(news) + b"\n")
+
+
 def step_back() -> None:
-    """Those who are served go first, and are not interrupted when a batch comes; as far as the system lets us."""
-    with contextlib.suppress(OSError):
-        os.nice(10)
+    """Who is served is not interrupted when a batch comes, if the system lets us.
+
+    Its share of the processors stays what it is: with less, a busy machine would not let it write the rest at the end.
+    """
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
@@ -53,7 +58,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     plan = msgspec.json.decode(sys.argv[1], type=Plan)
-    # What takes time is loaded before it steps back: a service that soon ends does not wait long for it.
+    # Takes the better part of a second.
     parquet()
     step_back()
     clock = SystemClock()

@@ -16,11 +16,13 @@ PIPE_BYTES = 1 << 20
 
 
 class Process:
-    """Runs once made. To be used by one thread, apart from `news`."""
+    """Runs once made. To be used by one thread, apart from `news` and `settled`."""
 
     def __init__(self, plan: Plan) -> None:
         # What the process has told last.
         self.news = News()
+        # Set when it can write at once, or never will.
+        self.settled = threading.Event()
         # Events that it was given.
         self.given = 0
         argv = [sys.executable, "-m", "rockdove.trace.child", msgspec.json.encode(plan).decode()]
@@ -70,3 +72,5 @@ class Process:
         assert self._child.stdout is not None
         for line in self._child.stdout:
             self.news = msgspec.json.decode(line, type=News)
+            self.settled.set()
+        self.settled.set()

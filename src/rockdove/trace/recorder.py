@@ -29,6 +29,8 @@ AT_ONCE = 1_000
 REPLACE_S = 1.0
 # After so many seconds without a loss, the trouble is over.
 CALM_S = 5.0
+# Seconds that the process has to load what it needs; it goes on without, and what comes meanwhile waits in the buffer.
+SETTLE_S = 10.0
 # Seconds that the process has at the end to write the rest, unless there is a hurry.
 CLOSE_S = 20.0
 
@@ -110,6 +112,12 @@ class Recorder:
         self._thread = threading.Thread(target=self._run, name="trace", daemon=True)
         self._thread.start()
 
+    def settle(self) -> None:
+        """Wait until the process can write. One that still loads when it is to end may not have the time for it."""
+        process = self._process
+        if process is not None:
+            process.settled.wait(SETTLE_S)
+
     def add(self, row: Row) -> None:
         """Take an event, or count it as dropped. A plain tuple of the same values costs least."""
         rows = self._rows
@@ -141,6 +149,10 @@ class Recorder:
                 self._gave_up = True
                 process.kill()
                 self._thread.join(KILLED_S)
+                if self._thread.is_alive():
+                    # It has not come to it.
+                    self._reason = SLOW
+                    self._report()
             self._thread = None
 
     # In the recorder's own thread.

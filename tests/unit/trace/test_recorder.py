@@ -53,6 +53,25 @@ def test_events_of_many_threads_are_all_there(tmp_path: Path) -> None:
     assert (row["node"], row["side"], row["sender"], row["checksum_ok"]) == ("driver-1", "client", "s", True)
 
 
+def test_nothing_that_takes_long_is_left_for_the_end(tmp_path: Path) -> None:
+    """Loading takes a large part of a second, or many on a busy machine."""
+    recorder = Recorder(tmp_path, "n", "server")
+    recorder.start()
+    recorder.settle()
+    assert "pyarrow" in Path(f"/proc/{child_of(recorder)}/maps").read_text()
+    recorder.close()
+
+
+def test_nobody_waits_for_one_that_has_died(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, "n", "server")
+    recorder.start()
+    process = recorder._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.settled.wait(PATIENCE_S)
+    recorder.close()
+
+
 def test_files_come_while_it_runs(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path, "n", "server", roll_s=0.1)
     recorder.start()
