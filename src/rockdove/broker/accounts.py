@@ -51,8 +51,9 @@ class Accounts:
         """``owned`` gives the names of the queues of an account id."""
         # Whether there is any account; once there is, there always will be.
         self.exist = False
-        # Called when accounts or their keys have changed.
-        self.on_change: Callable[[], None] = lambda: None
+        # Called with the ids of accounts of which a key works no more; with None when the first account is made,
+        # and nobody may do anything without one any more.
+        self.on_lost: Callable[[set[str] | None], None] = lambda ids: None
         self._records = records
         self._feed = feed
         self._clock = clock
@@ -232,16 +233,22 @@ class Accounts:
             for key in account.keys:
                 if key.access_key not in self._secrets:
                     self._secrets[key.access_key] = self._open(account, key)
-        self._by_key = {
-            key.access_key: (account, self._secrets[key.access_key])
-            for account in self._by_id.values()
-            if account.enabled
-            for key in account.keys
-        }
+        before, self._by_key = (
+            self._by_key,
+            {
+                key.access_key: (account, self._secrets[key.access_key])
+                for account in self._by_id.values()
+                if account.enabled
+                for key in account.keys
+            },
+        )
         kept = {key.access_key for account in self._by_id.values() for key in account.keys}
         self._secrets = {access_key: secret for access_key, secret in self._secrets.items() if access_key in kept}
-        self.exist = bool(self._by_id)
-        self.on_change()
+        if self._by_id and not self.exist:
+            self.exist = True
+            self.on_lost(None)
+        elif lost := {account.id for key, (account, _) in before.items() if key not in self._by_key}:
+            self.on_lost(lost)
 
     def _new_id(self) -> str:
         if not self.exist:

@@ -162,7 +162,7 @@ class LeaseRequest(WaitingRequest):
     def _wait_on(self) -> None:
         if self._over:
             self._pass_on()
-        elif self._sent_away:
+        elif self._sent_away or not self._is_permitted():
             self._answer(ServiceUnavailable("The wait for messages was broken off. Please ask again."))
         elif self._wait_s == 0:
             # Its time was over while it was looking.

@@ -43,7 +43,9 @@ class Queue:
         # Requests that wait, or are about to: the store tells of messages for them.
         self.listeners = 0
         self._listened: list[Physical] = []
-        # How often it has told of some.
+        # How many policies it has had since the service started: who waits may do so under the one that it began with.
+        self.policies = 0
+        # How often the store has told of messages.
         self.arrivals = 0
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_us = 0
@@ -61,8 +63,9 @@ class Queue:
         self.update(record)
 
     def update(self, record: QueueRecord) -> None:
-        if self.waiters and record.attributes.get("Policy") != self.record.attributes.get("Policy"):
+        if record.attributes.get("Policy") != self.record.attributes.get("Policy"):
             # Who waits may have lost the permission to: let everybody ask again.
+            self.policies += 1
             for waiter in list(self.waiters):
                 waiter.give_up()
         self.record = record

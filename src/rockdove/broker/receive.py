@@ -198,7 +198,7 @@ class Receive(WaitingRequest):
     def _finish(self) -> None:
         if self._found:
             self._deliver()
-        elif self._policy.holds and self._wait_s > 0 and not self._over and self._queue.alive:
+        elif self._policy.holds and self._wait_s > 0 and not self._over and self._queue.alive and self._is_permitted():
             fault = self._wait(self._expected_us())
             if fault is not None:
                 self._answer(fault)

@@ -28,6 +28,7 @@ class WaitingRequest:
         self._context = context
         self._queue = queue
         self._wait_s = wait_s
+        self._policy_number = queue.policies
 
     @abstractmethod
     def _look(self) -> None:
@@ -83,6 +84,10 @@ class WaitingRequest:
         if next_us is not None:
             queue.expect(next_us)
         return None
+
+    def _is_permitted(self) -> bool:
+        """Whether nothing has changed about who may wait; it may have while this one was not in the line."""
+        return self._policy_number == self._queue.policies
 
     def _leave(self) -> bool:
         """Stop waiting; False if it was not, because it looks for messages just now."""

@@ -179,7 +179,7 @@ class Service:
         context, directory = works.context, works.directory
         self.feed, self.broker, self.move_tasks = works.feed, works.broker, works.tasks
         self.accounts = Accounts(self.store.records, self.feed, self.clock, self._key, directory.names_of)
-        self.accounts.on_change = self._end_polls
+        self.accounts.on_lost = self._end_polls
         self.feed.start(snapshot, directory, self.accounts, self.move_tasks)
         if self.recorder is not None:
             self.tracer = Tracer(self.recorder.add, self.broker)
@@ -283,13 +283,10 @@ class Service:
             await asyncio.to_thread(self.recorder.close, max(began_s + times.ended_s - time(), times.trace_s))
         log.info("stopped", extra=fields("stop"))
 
-    def _end_polls(self) -> None:
-        """Whose account is gone or disabled waits for no more messages. Without accounts, nobody's is."""
-        if not self.accounts.exist:
-            return
-        for connection in self.connections:
-            account = self.accounts.by_id(connection.call.account)
-            if connection.waiting is not None and (account is None or not account.enabled):
+    def _end_polls(self, accounts: set[str] | None) -> None:
+        """Who waits may have signed with a key that does not work any more: let all of the account ask again."""
+        for connection in list(self.connections):
+            if connection.waiting is not None and (accounts is None or connection.call.account in accounts):
                 connection.waiting.give_up()
 
     # What the front needs.

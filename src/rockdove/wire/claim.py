@@ -14,7 +14,7 @@ from rockdove.core.errors import (
     MissingAuthenticationToken,
     SignatureDoesNotMatch,
 )
-from rockdove.wire.form import unquote
+from rockdove.wire.form import MAX_PARAMETERS, too_many_parameters, unquote
 from rockdove.wire.signature import ALGORITHM, SERVICE, TERMINATOR, fold
 
 # A presigned URL is good for at most a week.
@@ -33,8 +33,8 @@ Pairs = list[tuple[bytes, bytes]]
 class Claim(Struct):
     """A signature as the request has it. ``scope`` is ``date/region/service/aws4_request``.
 
-    ``names`` are the signed headers in order; ``expires_s`` is None for a signature in the header; ``queries`` are the
-    ways in which the query may have been signed.
+    ``names`` are the signed headers in order; ``expires_s`` is None for a signature in the header; ``pairs`` are the
+    parameters of the query that are signed.
     """
 
     access_key: str
@@ -43,8 +43,20 @@ class Claim(Struct):
     seconds: int
     names: list[bytes]
     signature: bytes
-    queries: list[bytes]
+    pairs: Pairs
     expires_s: int | None = None
+
+    def queries(self) -> list[bytes]:
+        """The ways in which the query may have been signed. It takes its time: look first whether there is such a key.
+
+        As it is on the wire, in order, which is what botocore signs, with an empty parameter where two & follow each
+        other; without such; and in the encoding that AWS documents. All stand for the same parameters and no others,
+        so that any may be what was signed.
+        """
+        given = [pair for pair in self.pairs if any(pair)]
+        strict = [(_encoded(name), _encoded(value)) for name, value in given]
+        ways = (self.pairs, given, strict)
+        return list(dict.fromkeys(b"&".join(b"%b=%b" % pair for pair in sorted(each)) for each in ways))
 
 
 def gathered(headers: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
@@ -58,6 +70,8 @@ def gathered(headers: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
 
 def read(headers: Mapping[bytes, bytes], query: bytes) -> Claim:
     """``headers`` are gathered ones. Raises what is wrong with a claim that cannot be checked at all."""
+    if query.count(b"&") >= MAX_PARAMETERS:
+        raise too_many_parameters()
     pairs = [(name, value) for name, _, value in (pair.partition(b"=") for pair in query.split(b"&"))] if query else []
     signing = _signing(pairs)
     authorization = headers.get(b"authorization")
@@ -68,7 +82,7 @@ def read(headers: Mapping[bytes, bytes], query: bytes) -> Claim:
             "This service has no temporary credentials: leave the session token (X-Amz-Security-Token) away."
         )
     if authorization is not None:
-        return _by_header(authorization, headers, _queries(pairs))
+        return _by_header(authorization, headers, pairs)
     if signing:
         return _by_url(signing, pairs)
     if any(name in (b"AWSAccessKeyId", b"SignatureVersion") for name, _ in pairs):
@@ -76,7 +90,7 @@ def read(headers: Mapping[bytes, bytes], query: bytes) -> Claim:
     raise MissingAuthenticationToken()
 
 
-def _by_header(authorization: bytes, headers: Mapping[bytes, bytes], queries: list[bytes]) -> Claim:
+def _by_header(authorization: bytes, headers: Mapping[bytes, bytes], pairs: Pairs) -> Claim:
     scheme, _, rest = authorization.partition(b" ")
     if scheme != _SCHEME:
         raise IncompleteSignature(f"The Authorization header must begin with {ALGORITHM}.")
@@ -93,7 +107,7 @@ def _by_header(authorization: bytes, headers: Mapping[bytes, bytes], queries: li
         seconds=seconds,
         names=_names(parts[b"SignedHeaders"]),
         signature=_signature(parts[b"Signature"]),
-        queries=queries,
+        pairs=pairs,
     )
 
 
@@ -121,7 +135,7 @@ def _by_url(signing: Mapping[bytes, bytes], pairs: Pairs) -> Claim:
         seconds=seconds_of(time),
         names=_names(signing[b"X-Amz-SignedHeaders"]),
         signature=_signature(signing[b"X-Amz-Signature"]),
-        queries=_queries([pair for pair in pairs if pair[0] != b"X-Amz-Signature"]),
+        pairs=[pair for pair in pairs if pair[0] != b"X-Amz-Signature"],
         expires_s=int(expires),
     )
 
@@ -135,17 +149,6 @@ def _signing(pairs: Pairs) -> dict[bytes, bytes]:
                 raise IncompleteSignature(f"The URL has {name.decode('latin-1')} twice.")
             found[name] = _decoded(value)
     return found
-
-
-def _queries(pairs: Pairs) -> list[bytes]:
-    """As it is on the wire, in order, which is what botocore signs, with an empty parameter where two & follow each
-    other; without such; and in the encoding that AWS documents.
-
-    All stand for the same parameters and no others, so that any may be what was signed.
-    """
-    given = [pair for pair in pairs if any(pair)]
-    strict = [(_encoded(name), _encoded(value)) for name, value in given]
-    return list(dict.fromkeys(b"&".join(b"%b=%b" % pair for pair in sorted(each)) for each in (pairs, given, strict)))
 
 
 def _encoded(text: bytes) -> bytes:

@@ -24,7 +24,7 @@ Node = str | dict[str, "Node"]
 def parse(data: bytes) -> dict[str, str]:
     """Of a parameter that comes twice the last one counts."""
     if data.count(b"&") >= MAX_PARAMETERS:
-        raise MalformedQueryString(f"The request has more than {MAX_PARAMETERS} parameters.")
+        raise too_many_parameters()
     if _BAD_ESCAPE.search(data):
         raise MalformedQueryString()
     pairs = (pair.partition(b"=") for pair in data.split(b"&") if pair)
@@ -32,6 +32,10 @@ def parse(data: bytes) -> dict[str, str]:
         return {_text(name): _text(value) for name, _, value in pairs}
     except UnicodeDecodeError:
         raise MalformedQueryString() from None
+
+
+def too_many_parameters() -> MalformedQueryString:
+    return MalformedQueryString(f"The request has more than {MAX_PARAMETERS} parameters.")
 
 
 def _text(data: bytes) -> str:

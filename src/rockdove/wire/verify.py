@@ -211,7 +211,7 @@ class Verifier:
             raise InvalidClientTokenId()
         account, secret = found
         signer = self._signer(claim, secret)
-        paths = [canonical_path(path) + b"\n" + each for each in claim.queries]
+        paths = [canonical_path(path) + b"\n" + each for each in claim.queries()]
         for host in (all_headers.get(b"host", b""), *hosts):
             values = {**all_headers, b"host": host}
             for each in paths:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,12 +10,15 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from msgspec.structs import replace
 
+from rockdove.broker.receive import Receive
 from rockdove.client import Client, Credentials
+from rockdove.core.errors import Fault
 from tests.contract.gate.conftest import NewName, Tenant
 from tests.support.raw import Web
 from tests.support.refusal import refused
-from tests.support.service import RunningService
+from tests.support.service import RunningService, Services
 from tests.support.signing import Plan, by_header
 from tests.support.sqs_queue import SqsQueue, redrive
 
@@ -304,10 +308,74 @@ def test_who_waits_when_the_account_is_disabled_gets_nothing_more(
         while not waiting.running():
             time.sleep(0.01)
         time.sleep(0.2)
-        with Client(guarded.endpoint, credentials=Credentials(root.made.access_key, root.made.secret)) as client:
-            client.set_account_state(name, "disabled")
+        with _administrator(root) as administrator:
+            administrator.set_account_state(name, "disabled")
         assert waiting.result(15) == []
     dave.close()
+
+
+def test_who_waits_when_a_key_is_retired_gets_nothing_more(
+    root: Tenant, guarded: RunningService, new_name: NewName
+) -> None:
+    name = new_name().replace("_", "-")
+    dave = Tenant(guarded, guarded.add_account(name))
+    queue = dave.queue(new_name())
+    with ThreadPoolExecutor(1) as aside, _administrator(root) as administrator:
+        administrator.rotate_account_key(name)
+        waiting = aside.submit(queue.receive, WaitTimeSeconds=20)
+        _wait_for_waiters(guarded, 1)
+        administrator.finish_account_rotation(name)
+        assert waiting.result(15) == []
+    dave.close()
+
+
+def test_who_waits_without_an_account_when_the_first_is_made_gets_nothing_more(services: Services, store: str) -> None:
+    service = services(store, real_time=True)
+    sqs = service.client()
+    url = sqs.create_queue(QueueName="open")["QueueUrl"]
+    queue = SqsQueue(sqs, url)
+    with ThreadPoolExecutor(2) as aside, Client(service.endpoint) as client:
+        receive = aside.submit(queue.receive, WaitTimeSeconds=20)
+        lease = aside.submit(client.lease_batch, url, "reader", 0, 0, wait_s=20)
+        _wait_for_waiters(service, 2)
+        service.add_account("root")
+        assert receive.result(15) == []
+        with pytest.raises(Fault):
+            lease.result(15)
+
+
+def test_who_looks_for_messages_when_the_permission_is_taken_away_does_not_wait(
+    alice: Tenant, bob: Tenant, new_name: NewName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two looks nobody stands in the line of those who wait."""
+    queue = alice.queue(new_name())
+    queue.set(Policy=_policy(queue, {"Principal": {"AWS": bob.arn}}))
+    look, looks, arn = Receive._begin_to_look, threading.Event(), queue.arn
+
+    def slowly(request: Receive) -> None:
+        look(request)
+        if request._queue.arn == arn and not looks.is_set():
+            looks.set()
+            # As if the change came between the claim and its outcome.
+            record = request._queue.record
+            without = {name: value for name, value in record.attributes.items() if name != "Policy"}
+            request._queue.update(replace(record, attributes=without))
+
+    monkeypatch.setattr(Receive, "_begin_to_look", slowly)
+    with ThreadPoolExecutor(1) as aside:
+        assert aside.submit(bob.view(queue).receive, WaitTimeSeconds=20).result(15) == []
+    assert looks.is_set()
+
+
+def _administrator(root: Tenant) -> Client:
+    return Client(root.service.endpoint, credentials=Credentials(root.made.access_key, root.made.secret))
+
+
+def _wait_for_waiters(service: RunningService, number: int) -> None:
+    end = time.monotonic() + 30
+    while service.service.broker.context.waiting.number < number:
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 # Dead letters and move tasks.

@@ -18,10 +18,11 @@ from rockdove.core.errors import (
     Fault,
     IncompleteSignature,
     InvalidClientTokenId,
+    MalformedQueryString,
     MissingAuthenticationToken,
     SignatureDoesNotMatch,
 )
-from rockdove.wire import verify
+from rockdove.wire import claim, form, verify
 from rockdove.wire.signature import Credentials, sign
 from rockdove.wire.verify import Verifier
 from tests.support.signing import HOST, Plan, Wire, by_header, by_url, stamp
@@ -516,3 +517,17 @@ def test_what_is_long_is_verified_each_time_and_not_remembered(desk: Desk) -> No
     remembered = desk.verifier
     assert not remembered._signers
     assert not remembered._habits
+
+
+def test_a_query_is_not_sorted_before_the_key_is_known(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be long, and whoever sends it need not have a key."""
+    monkeypatch.setattr(claim.Claim, "queries", lambda self: pytest.fail("the query was sorted"))
+    desk.keys.known.clear()
+    desk.refuses(presigned(), InvalidClientTokenId)
+    desk.refuses(signed(LIST), InvalidClientTokenId)
+
+
+def test_more_parameters_than_any_operation_takes_are_refused(desk: Desk) -> None:
+    most = "&".join(["Action=ListQueues", *(f"a{number}=" for number in range(form.MAX_PARAMETERS - 1))])
+    desk.accepts(signed(Plan("GET", f"/?{most}")))
+    assert "more than 4000 parameters" in desk.refuses(signed(Plan("GET", f"/?{most}&")), MalformedQueryString)
