@@ -49,6 +49,9 @@ class Web:
 
     def get(self, path: str = "/", headers: Mapping[str, str] | None = None, /, **parameters: str) -> Reply:
         """AWS Query by GET."""
+        if "Action" in parameters and headers is None:
+            # What no page can send, and every SDK does.
+            headers = {"X-Amz-Date": "20260203T040506Z"}
         return self.request("GET", f"{path}?{urlencode(parameters)}" if parameters else path, headers=headers)
 
     def post(self, path: str = "/", headers: Mapping[str, str] | None = None, /, **parameters: str) -> Reply:

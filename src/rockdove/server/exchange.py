@@ -12,7 +12,7 @@ from rockdove.server.call import Waiting
 from rockdove.server.gate import Gate
 from rockdove.server.guard import Guard
 from rockdove.server.host import Hosts
-from rockdove.server.origin import Origins, preflight
+from rockdove.server.origin import Origins, check_get, preflight
 from rockdove.server.outlet import IDLE, LAST, PIECE_BYTES, SERVING, Outlet
 from rockdove.server.page import Page
 from rockdove.server.pipeline import Pipeline
@@ -134,6 +134,8 @@ class Exchange:
                     self._check_host(headers)
                 path, _, parameters = origin_form(url).partition(b"?")
                 self._operation, request = query.decode(decoded(path), parameters, body)
+                if method == b"GET" and not (self._operation.reads or self._to_browser or self._site.accounts.exist):
+                    check_get(self.headers)
             self._site.handle(self, self._operation, request)
         except Fault as fault:
             if fault.missed and not again and self._site.is_front_end:

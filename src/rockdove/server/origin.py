@@ -72,6 +72,19 @@ class Origins:
         return b""
 
 
+def check_get(headers: dict[bytes, bytes]) -> None:
+    """A request by GET that changes something and needs no valid signature must have a header that no page can send.
+
+    Some browsers do not tell who asks when a page shows a picture, and its address may be one of this service. Names of
+    headers are in lower case. Raises `AccessDenied`.
+    """
+    if b"authorization" not in headers and not any(name.startswith(b"x-amz-") for name in headers):
+        raise AccessDenied(
+            "A GET that changes something could come from any web page. Use POST, or send the header Authorization or "
+            "X-Amz-Date."
+        )
+
+
 def preflight(headers: dict[bytes, bytes]) -> bytes | None:
     """The headers that answer a browser's question before a request, if this is one, and its origin is admitted."""
     if b"origin" not in headers or b"access-control-request-method" not in headers:

@@ -19,6 +19,11 @@ class Operation(Struct, frozen=True):
     extension: bool = False
 
     @property
+    def reads(self) -> bool:
+        """Whether it changes nothing."""
+        return self.name.startswith(("Get", "List", "Peek"))
+
+    @property
     def method(self) -> str:
         """The name of what carries it out: the operation's, in snake case."""
         return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in self.name)[1:]

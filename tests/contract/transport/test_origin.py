@@ -81,6 +81,30 @@ def test_other_pages_are_refused(web: Web, headers: dict[str, str]) -> None:
     assert web.call("ListQueues", {}).json == before
 
 
+CHANGES = [
+    {"Action": "CreateQueue", "QueueName": "evil"},
+    {"Action": "PurgeQueue"},
+    {"Action": "DeleteQueue"},
+    {"Action": "ReceiveMessage"},
+    {"Action": "SendMessage", "MessageBody": "evil"},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change["Action"])
+def test_a_picture_changes_nothing(web: Web, change: dict[str, str]) -> None:
+    """Some browsers do not say that the page which shows it is another's."""
+    url = web.create("q")
+    path = "/" if change["Action"] == "CreateQueue" else "/000000000000/q"
+    reply = web.get(path, {}, **change)
+    assert (reply.status, "Use POST" in reply.text) == (403, True)
+    assert web.call("ListQueues", {}).json == {"QueueUrls": [url]}
+    # Who can choose headers is no page, or one that was let in.
+    for headers in ({"Authorization": "AWS4-HMAC-SHA256 x"}, {"x-amz-date": "20260203T040506Z"}, cross_site(APP)):
+        assert web.get("/", headers, Action="CreateQueue", QueueName="mine").status == 200
+    assert web.get("/", {}, Action="ListQueues").status == 200
+    assert web.get("/000000000000/q", {}, Action="GetQueueAttributes").status == 200
+
+
 def test_the_question_before_the_request(web: Web) -> None:
     asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,x-amz-target"}
     reply = web.request("OPTIONS", "/000000000000/q", headers=cross_site(APP) | asked)
