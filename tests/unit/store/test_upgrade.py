@@ -14,6 +14,7 @@ from rockdove.core.errors import DataFolderError
 from rockdove.core.publication import PublicationName
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store.sqlite import folder
+from rockdove.store.sqlite.check import check
 from rockdove.store.sqlite.folder import APPLICATION_ID, DATABASE, FORMAT, Folder
 from tests.support.store import Bench, Queue
 
@@ -176,6 +177,22 @@ def test_a_step_that_fails_leaves_the_old_format(tmp_path: Path, monkeypatch: py
         Folder(tmp_path / "data").connect()
     assert version(tmp_path / "data") == 1
     assert tables(tmp_path / "data") == before
+
+
+def test_a_format_that_was_never_released_is_not_called_damaged(tmp_path: Path) -> None:
+    """As commits before format 2 was released wrote it."""
+    make(tmp_path / "data")
+    db = apsw.Connection(str(tmp_path / "data" / DATABASE))
+    db.execute("DROP INDEX late; ALTER TABLE entry DROP COLUMN late; PRAGMA user_version = 2")
+    db.close()
+    with pytest.raises(DataFolderError) as caught:
+        Folder(tmp_path / "data").connect()
+    assert "has a format that was never released: table entry has no column late; empty its queues" in str(caught.value)
+    report = check(tmp_path / "data")
+    assert [problem.what for problem in report.problems] == [
+        "has a format that was never released: table entry has no column late"
+    ]
+    assert version(tmp_path / "data") == 2
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:

@@ -18,7 +18,18 @@ from rockdove.core.queue import MoveTask, QueueRecord
 from rockdove.store.common.keyfile import KEY_FILE, KeyFile
 from rockdove.store.sqlite.backup import NothingThere
 from rockdove.store.sqlite.damage import can_read, index_kept, log_damage
-from rockdove.store.sqlite.folder import APPLICATION_ID, DATABASE, FORMAT, LOCK, LOG, OPEN, FolderInUse, check_name
+from rockdove.store.sqlite.folder import (
+    APPLICATION_ID,
+    DATABASE,
+    FORMAT,
+    LOCK,
+    LOG,
+    OPEN,
+    UNRELEASED,
+    FolderInUse,
+    check_name,
+    lacking,
+)
 from rockdove.store.sqlite.grouped import WAITING_US
 from rockdove.store.sqlite.lease_check import check_leases
 from rockdove.store.sqlite.scan import Progress, Scan
@@ -166,7 +177,14 @@ def _check_format(db: apsw.Connection, report: Report) -> bool:
     if not report.format or report.format > FORMAT:
         report.add(DATABASE, f"has format {report.format}, and this Rockdove reads up to {FORMAT}")
         return False
-    return True
+    try:
+        lacks = lacking(db)
+    except apsw.Error:
+        # What is wrong, the checks that follow tell.
+        return True
+    if lacks is not None:
+        report.add(DATABASE, f"{UNRELEASED}: {lacks}")
+    return lacks is None
 
 
 def _check_contents(folder: Path, db: apsw.Connection, report: Report, progress: Progress) -> None:

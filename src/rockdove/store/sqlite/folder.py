@@ -25,6 +25,8 @@ FORMAT = 4
 # "Rdov": tells our files from other people's.
 APPLICATION_ID = 0x52646F76
 PAGE_BYTES = 8192
+# What is said of a database of some commit between two releases.
+UNRELEASED = "has a format that was never released"
 CACHE_KIB = 48 * 1024
 # What SQLite's index of the log takes at least.
 _INDEX_BYTES = 32 * 1024
@@ -199,6 +201,12 @@ class Folder:
                 f"{self.database} has format {version}, this Rockdove reads {FORMAT}; "
                 "use a newer Rockdove, or choose another folder with --data"
             )
+        lacks = lacking(db)
+        if lacks is not None:
+            raise DataFolderError(
+                f"{self.database} {UNRELEASED}: {lacks}; empty its queues with the Rockdove that wrote it, or choose "
+                "another folder with --data"
+            )
         db.pragma("journal_mode", "wal")
         db.pragma("synchronous", "full")
         db.pragma("cache_size", -CACHE_KIB)
@@ -227,7 +235,7 @@ class Folder:
             db.pragma("page_size", PAGE_BYTES)
             db.pragma("synchronous", "full")
             with db:
-                db.execute((files("rockdove.store.sqlite") / "schema.sql").read_text())
+                db.execute(_schema())
                 db.execute("INSERT INTO meta VALUES ('secret', ?)", (secrets.token_bytes(32),))
                 db.pragma("application_id", APPLICATION_ID)
                 db.pragma("user_version", FORMAT)
@@ -242,6 +250,30 @@ class Folder:
             for step in range(version + 1, FORMAT + 1):
                 db.execute(_STEPS[step])
             db.pragma("user_version", FORMAT)
+
+
+def _schema() -> str:
+    return (files("rockdove.store.sqlite") / "schema.sql").read_text()
+
+
+def lacking(db: apsw.Connection) -> str | None:
+    """What tables lack of their columns: those of formats that were released have them all. None: nothing."""
+    pattern = apsw.Connection(":memory:")
+    try:
+        pattern.execute(_schema())
+        for (table,) in pattern.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+            there = _columns(db, str(table))
+            missing = [name for name in _columns(pattern, str(table)) if name not in there]
+            if there and missing:
+                return f"table {table} has no column {missing[0]}"
+    finally:
+        pattern.close()
+    return None
+
+
+def _columns(db: apsw.Connection, table: str) -> list[str]:
+    """In their order; none of a table that is not there."""
+    return [str(name) for (name,) in db.execute("SELECT name FROM pragma_table_info(?)", (table,))]
 
 
 def check_name(path: Path) -> None:
