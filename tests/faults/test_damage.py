@@ -313,6 +313,29 @@ def test_a_header_of_an_unknown_file_format(folders: dict[str, Path], tmp_path: 
         opened(tmp_path)
 
 
+@pytest.mark.parametrize("which", [0, 1, -1])
+def test_ids_out_of_order(stopped: Path, which: int) -> None:
+    """SQLite believes that they are in order, and who goes on from the last one could do so for ever."""
+    db = apsw.Connection(str(stopped / DATABASE))
+    leaves: list[Any] = db.execute(
+        "SELECT pageno FROM dbstat WHERE name = 'entry' AND pagetype = 'leaf' ORDER BY pageno"
+    ).fetchall()
+    db.close()
+    start = (leaves[which][0] - 1) * PAGE_BYTES
+    with (stopped / DATABASE).open("r+b") as file:
+        file.seek(start + 3)
+        cells = int.from_bytes(file.read(2))
+        file.seek(start + 8)
+        pointers = file.read(2 * cells)
+        # The last cell of the page stands first, and the first last.
+        file.seek(start + 8)
+        file.write(pointers[-2:] + pointers[2:-2] + pointers[:2])
+    report = check(stopped)
+    assert "out of order" in told(report)
+    assert 0 < report.messages <= 2 * MESSAGES
+    assert report.readable == report.messages
+
+
 def test_flipped_bytes_anywhere(folders: dict[str, Path], tmp_path: Path, rng: random.Random) -> None:
     """Found, or refused, or a failed request: never anything that nobody expected."""
     original = (folders["stopped"] / DATABASE).read_bytes()

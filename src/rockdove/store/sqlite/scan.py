@@ -1,6 +1,7 @@
 """Reads every message of a database that may be damaged, and passes over what cannot be read."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise, takewhile
 from typing import Any
 
 import apsw
@@ -61,14 +62,23 @@ class Scan:
         low, high = -1, _END
         try:
             while found := self._some(_UPWARDS, low, _AT_ONCE):
-                yield found
+                rising = list(takewhile(lambda pair: pair[0] < pair[1], pairwise([low, *found])))
+                yield [id for _, id in rising]
+                if len(rising) < len(found):
+                    # To go on from any of them might never end.
+                    self._lost = "its ids are out of order"
+                    break
                 low = found[-1]
-            return
+            else:
+                return
         except apsw.Error as error:
             self._lost = str(error)
         try:
             while found := self._some(_DOWNWARDS, low, high, _AT_ONCE):
-                yield found
+                falling = list(takewhile(lambda pair: pair[0] > pair[1] > low, pairwise([high, *found])))
+                yield [id for _, id in falling]
+                if len(falling) < len(found):
+                    return
                 high = found[-1]
         except apsw.Error:
             return
