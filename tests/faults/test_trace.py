@@ -101,6 +101,8 @@ def test_all_is_there_after_a_stop(traced: Server, tmp_path: Path) -> None:
     traffic.end()
     assert dropped(traced) == 0
     assert traced.stop() == 0
+    # Whatever is missing, the log says why.
+    assert traced.process.err.read_text() == ""
     found = [row["message_id"] for row in rows(tmp_path / "trace") if row["op"] == "send"]
     assert (sorted(found), incomplete(tmp_path / "trace")) == (sorted(traffic.sent), [])
 

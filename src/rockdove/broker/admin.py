@@ -170,14 +170,6 @@ class Admin:
         except OverQuota:
             raise self._directory.no_room() from None
 
-    def dead_letter_sources(self, queue: Queue) -> list[Queue]:
-        """The queues that send their dead letters here."""
-        return [
-            source
-            for source in self._directory.of_account(queue.record.account, "")
-            if source.settings.redrive is not None and source.settings.redrive.target == queue.key
-        ]
-
     def _check_redrive(self, key: tuple[str, str], changes: Mapping[str, str], fifo: bool) -> None:
         """A dead-letter queue must exist, be of the same kind and account, and allow it."""
         value = changes.get("RedrivePolicy")

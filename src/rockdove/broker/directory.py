@@ -1,8 +1,10 @@
 """Which queues there are: by account and name, and how long a deleted name rests."""
 
 import sys
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator
+from itertools import takewhile
 
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
@@ -10,6 +12,7 @@ from rockdove.core.arn import parse_arn
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import InvalidAddress, OverLimit, QueueDeletedRecently, QueueDoesNotExist
 from rockdove.core.queue import QueueRecord
+from rockdove.core.recent import remember
 from rockdove.store.base import Change, QueueDropped, QueuePut, Snapshot, Store
 
 # URLs remembered at most; clients may write one queue's URL in many ways.
@@ -33,6 +36,12 @@ class Directory:
         self._per_account: Counter[str] = Counter()
         self._deleted: dict[tuple[str, str], int] = {}
         self._by_url: dict[str, Queue] = {}
+        # And which of them are a queue's.
+        self._urls: dict[Queue, list[str]] = {}
+        # The names of each account's queues, in order.
+        self._names: dict[str, list[str]] = {}
+        # Which queues send their dead letters to one.
+        self._sources: dict[tuple[str, str], set[Queue]] = {}
         # By the numbers of their physical queues.
         self._by_number: dict[int, Queue] = {}
 
@@ -55,9 +64,11 @@ class Directory:
                 queue = self._queues.get(key)
                 if queue is not None and queue.record.uid == uid:
                     self._remove(queue)
-                now_us = self._clock.now_us()
-                recent = {key: at for key, at in self._deleted.items() if self.rests(at, now_us)}
-                self._deleted = {**recent, key: gone.deleted_us}
+                self._rest(key, gone.deleted_us)
+
+    def _rest(self, key: tuple[str, str], deleted_us: int) -> None:
+        now_us = self._clock.now_us()
+        remember(self._deleted, key, deleted_us, lambda at_us: not self.rests(at_us, now_us))
 
     def _put(self, record: QueueRecord) -> None:
         queue = self._queues.get((record.account, record.name))
@@ -67,23 +78,45 @@ class Directory:
         if queue is None:
             queue = Queue(record, self._region, self._store, self._clock)
             self._queues[queue.key] = queue
+            names = self._names.setdefault(record.account, [])
+            if names and record.name < names[-1]:
+                insort(names, record.name)
+            else:
+                names.append(record.name)
             self._deleted.pop(queue.key, None)
         else:
-            self._forget_numbers(queue)
+            self._forget_record(queue)
             queue.update(record)
-        self._per_account[record.account] += queue.size
-        for part in record.physical:
-            self._by_number[part.number] = queue
+        self._keep_record(queue)
 
-    def _forget_numbers(self, queue: Queue) -> None:
+    def _keep_record(self, queue: Queue) -> None:
+        """What is found by what a queue's record says."""
+        self._per_account[queue.record.account] += queue.size
+        for part in queue.record.physical:
+            self._by_number[part.number] = queue
+        if queue.settings.redrive is not None:
+            self._sources.setdefault(queue.settings.redrive.target, set()).add(queue)
+
+    def _forget_record(self, queue: Queue) -> None:
         self._per_account[queue.record.account] -= queue.size
         for part in queue.record.physical:
             self._by_number.pop(part.number, None)
+        if queue.settings.redrive is not None:
+            target = queue.settings.redrive.target
+            self._sources[target].discard(queue)
+            if not self._sources[target]:
+                del self._sources[target]
 
     def _remove(self, queue: Queue) -> None:
+        account, name = queue.key
         del self._queues[queue.key]
-        self._forget_numbers(queue)
-        self._by_url = {url: known for url, known in self._by_url.items() if known is not queue}
+        names = self._names[account]
+        del names[bisect_left(names, name)]
+        if not names:
+            del self._names[account]
+        self._forget_record(queue)
+        for url in self._urls.pop(queue, ()):
+            del self._by_url[url]
         queue.close()
 
     def __iter__(self) -> Iterator[Queue]:
@@ -117,20 +150,28 @@ class Directory:
             if len(url) <= LONGEST_URL:
                 if len(self._by_url) >= MOST_URLS:
                     self._by_url.clear()
+                    self._urls.clear()
                 self._by_url[url] = queue
+                self._urls.setdefault(queue, []).append(url)
         return queue
 
     def by_arn(self, arn: str) -> Queue | None:
         key = parse_arn(arn)
         return None if key is None else self._queues.get(key)
 
-    def of_account(self, account: str, prefix: str) -> list[Queue]:
-        names = sorted(name for owner, name in self._queues if owner == account and name.startswith(prefix))
-        return [self._queues[account, name] for name in names]
+    def page(self, account: str, prefix: str, after: str, most: int) -> list[str]:
+        """Names of an account's queues in order: so many of those that begin so, and come after that one."""
+        names = self._names.get(account, [])
+        first = max(bisect_left(names, prefix), bisect_right(names, after))
+        return list(takewhile(lambda name: name.startswith(prefix), names[first : first + most]))
 
     def names_of(self, account: str) -> list[str]:
-        """The names of an account's queues."""
-        return sorted(name for owner, name in self._queues if owner == account)
+        """The names of an account's queues, in order."""
+        return list(self._names.get(account, []))
+
+    def sources(self, target: Queue) -> list[Queue]:
+        """The queues that send their dead letters there, in the order of their names."""
+        return sorted(self._sources.get(target.key, ()), key=lambda queue: queue.key)
 
     def check_rested(self, account: str, name: str, now_us: int) -> None:
         deleted_us = self._deleted.get((account, name))

@@ -67,7 +67,7 @@ class MoveTasks:
                 f"Value {rate} for parameter MaxNumberOfMessagesPerSecond is invalid. "
                 f"Reason: Must be between 1 and {limits.MAX_MOVE_RATE}, if provided."
             )
-        if not self._is_dead_letter_queue(source):
+        if not self._directory.sources(source):
             raise InvalidParameterValue("Source queue must be configured as a Dead Letter Queue.")
         if destination_arn is not None:
             destination = self.queue(destination_arn, "destination")
@@ -155,12 +155,6 @@ class MoveTasks:
         if queue is None:
             raise no_resource(what)
         return queue
-
-    def _is_dead_letter_queue(self, queue: Queue) -> bool:
-        return any(
-            source.settings.redrive is not None and source.settings.redrive.target == queue.key
-            for source in self._directory
-        )
 
     async def forget_old(self) -> None:
         """Keep as many finished tasks of each source as are ever listed, and none of queues that are gone."""

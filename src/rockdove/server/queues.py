@@ -2,7 +2,9 @@
 
 import base64
 import contextlib
-from collections.abc import Awaitable, Sequence
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 from rockdove.broker.admin import Admin
 from rockdove.broker.directory import Directory
@@ -56,9 +58,11 @@ class Queues:
         return shape.GetQueueUrlResult(queue_url=_url(call, self._directory.named(owner, request.queue_name)))
 
     async def list_queues(self, call: Call, request: shape.ListQueues) -> shape.ListQueuesResult:
-        queues = self._directory.of_account(call.account, request.queue_name_prefix or "")
-        page, token = _page(queues, request.max_results, request.next_token)
-        return shape.ListQueuesResult(queue_urls=[_url(call, queue) for queue in page], next_token=token)
+        account, prefix = call.account, request.queue_name_prefix or ""
+        some = partial(self._directory.page, account, prefix)
+        page, token = _page(some, request.max_results, request.next_token)
+        base = call.base_url()
+        return shape.ListQueuesResult(queue_urls=[f"{base}/{account}/{name}" for name in page], next_token=token)
 
     async def get_queue_attributes(
         self, call: Call, request: shape.GetQueueAttributes
@@ -90,11 +94,16 @@ class Queues:
     async def list_dead_letter_source_queues(
         self, call: Call, request: shape.ListDeadLetterSourceQueues
     ) -> shape.ListDeadLetterSourceQueuesResult:
-        sources = self._admin.dead_letter_sources(self._queue(request.queue_url, call.account))
-        page, token = _page(sources, request.max_results, request.next_token)
-        return shape.ListDeadLetterSourceQueuesResult(
-            queue_urls=[_url(call, queue) for queue in page], next_token=token
-        )
+        target = self._queue(request.queue_url, call.account)
+        names = [queue.record.name for queue in self._directory.sources(target)]
+
+        def some(after: str, most: int) -> list[str]:
+            first = bisect_right(names, after)
+            return names[first : first + most]
+
+        page, token = _page(some, request.max_results, request.next_token)
+        base = f"{call.base_url()}/{target.record.account}"
+        return shape.ListDeadLetterSourceQueuesResult(queue_urls=[f"{base}/{name}" for name in page], next_token=token)
 
     async def start_message_move_task(
         self, call: Call, request: shape.StartMessageMoveTask
@@ -135,20 +144,22 @@ def _task(task: MoveTask) -> shape.ListMessageMoveTasksResultEntry:
     )
 
 
-def _page(queues: Sequence[Queue], most: int | None, token: str | None) -> tuple[Sequence[Queue], str | None]:
-    """One page of queues in the order of their names; the token holds the last name given."""
+def _page(some: Callable[[str, int], list[str]], most: int | None, token: str | None) -> tuple[list[str], str | None]:
+    """One page of names in order; the token holds the last name given.
+
+    ``some`` gives names that come after one, so many at most.
+    """
     if most is not None and not 1 <= most <= limits.MAX_LISTED_QUEUES:
         raise InvalidParameterValue(
             f"Value {most} for parameter MaxResults is invalid. "
             f"Reason: Must be between 1 and {limits.MAX_LISTED_QUEUES}, if provided."
         )
-    if token:
-        last = _token_name(token)
-        queues = [queue for queue in queues if queue.record.name > last]
-    page = queues[: most or limits.MAX_LISTED_QUEUES]
+    number = most or limits.MAX_LISTED_QUEUES
+    found = some(_token_name(token) if token else "", number + 1)
+    page = found[:number]
     # Without MaxResults, SQS gives the first thousand and no token.
-    more = most is not None and len(queues) > len(page)
-    return page, base64.urlsafe_b64encode(page[-1].record.name.encode()).decode() if more else None
+    more = most is not None and len(found) > len(page)
+    return page, base64.urlsafe_b64encode(page[-1].encode()).decode() if more else None
 
 
 def _token_name(token: str) -> str:

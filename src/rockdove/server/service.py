@@ -65,7 +65,7 @@ class StopTimes(NamedTuple):
 
 ALONE_S = StopTimes(3.0, 4.0, 1.0)
 # After the front-ends, the owner has to end, too.
-FRONT_END_S = StopTimes(2.3, 3.0, 0.6)
+FRONT_END_S = StopTimes(2.0, 3.0, 1.0)
 
 log = logging.getLogger("rockdove")
 # Its level does not depend on the log's: who wants it asks for it by --access-log.

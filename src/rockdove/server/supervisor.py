@@ -36,6 +36,7 @@ from rockdove.store.registry import locate
 # 3.5 and 1.5 are enough: this is for those that hang, and leaves time to those whose machine is busy.
 FRONT_ENDS_STOP_S = 7.0
 OWNER_STOP_S = 4.0
+SLICE_S = 0.1
 # Seconds before a child that dies again and again is started once more.
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.5
 # A child that has lived for so long did not die at its start.
@@ -295,10 +296,12 @@ class Supervisor:
         self._stopping = True
         for children, most_s in ((self._front_ends, FRONT_ENDS_STOP_S), ([self._owner], OWNER_STOP_S)):
             _signal_all(children, STOP)
-            end_s = time.monotonic() + most_s
-            while any(child.pid for child in children) and time.monotonic() < end_s:
-                signal.sigtimedwait((signal.SIGCHLD,), max(end_s - time.monotonic(), 0))
+            for _ in range(round(most_s / SLICE_S)):
                 self._bury()
+                if not any(child.pid for child in children):
+                    break
+                # In slices: time for which the machine stood still does not count.
+                signal.sigtimedwait((signal.SIGCHLD,), SLICE_S)
         self._kill_all()
 
     def _kill_all(self) -> None:

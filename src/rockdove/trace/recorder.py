@@ -33,7 +33,7 @@ CALM_S = 5.0
 SETTLE_S = 10.0
 # Seconds that the process has at the end to write the rest, unless there is a hurry.
 CLOSE_S = 20.0
-
+SLICE_S = 0.1
 # And to end once it was killed, which one that waits for a dead disk does not.
 KILLED_S = 0.5
 
@@ -142,7 +142,11 @@ class Recorder:
         """Write everything; returns when it is written, or given up because it takes longer than that."""
         if self._thread is not None:
             self._stopping.set()
-            self._thread.join(wait_s)
+            for _ in range(round(wait_s / SLICE_S)):
+                # In slices: time for which the machine stood still, and nobody could write, does not count.
+                self._thread.join(SLICE_S)
+                if not self._thread.is_alive():
+                    break
             process = self._process
             if self._thread.is_alive() and process is not None:
                 # It takes nothing any more, and the thread waits for it.

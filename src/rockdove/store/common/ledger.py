@@ -10,6 +10,7 @@ from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import StoreError
 from rockdove.core.limits import COOL_DOWN_S
 from rockdove.core.queue import DeletedQueue, MoveTask, QueueRecord
+from rockdove.core.recent import remember
 from rockdove.store.base import (
     AccountDropped,
     AccountPut,
@@ -175,6 +176,10 @@ class Ledger:
         for listener in list(self._listeners):
             listener(change)
 
+    def _rest(self, gone: DeletedQueue) -> None:
+        recent_us = self._clock.now_us() - COOL_DOWN_S * SECOND_US
+        remember(self._deleted, (gone.account, gone.name), gone, lambda each: each.deleted_us <= recent_us)
+
     def _keep(self, change: Change) -> None:
         match change:
             case QueuePut(queue=queue):
@@ -184,9 +189,7 @@ class Ledger:
                 before = self._queues.pop(uid, None)
                 if before is not None:
                     self._physical[before.account] -= len(before.physical)
-                recent_us = self._clock.now_us() - COOL_DOWN_S * SECOND_US
-                self._deleted = {key: each for key, each in self._deleted.items() if each.deleted_us > recent_us}
-                self._deleted[gone.account, gone.name] = gone
+                self._rest(gone)
             case TaskPut(task=task):
                 self._tasks[task.task_id] = task
             case TaskDropped(task_id=task_id):

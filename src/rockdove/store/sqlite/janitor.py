@@ -1,7 +1,10 @@
 """Keeps the embedded store's file small: empties dropped physical queues, forgets what is over, gives space back."""
 
 import asyncio
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import islice
 
 import apsw
 
@@ -13,6 +16,7 @@ from rockdove.store.sqlite.writer import Writer
 
 # Rows removed at a time from dropped queues: a few milliseconds, so that requests do not notice.
 EMPTY_AT_ONCE = 1000
+DROPPED_AT_ONCE = 100
 # Seconds between two looks at the file. While nothing is written there is nothing to look at.
 LOOK_EVERY_S = 5.0
 # The same while the store is in trouble, or the disk is full: to find out that it is over.
@@ -43,37 +47,46 @@ class Janitor:
         self._free_number = free_number
         self._forget_old = forget_old
         self._timer: asyncio.TimerHandle | None = None
+        # Numbers of physical queues that were dropped, and are not empty yet.
+        self._dropped: deque[int] = deque()
         self._emptying = False
-        self._stopped = False
+        self._running = False
         self._written = 0
 
     def start(self) -> None:
-        self.empty()
+        self._running = True
+        self._empty_some()
         self._later()
 
     def stop(self) -> None:
-        self._stopped = True
+        self._running = False
         if self._timer is not None:
             self._timer.cancel()
 
-    def empty(self) -> None:
-        """Begin to remove what dropped queues held."""
-        if not (self._emptying or self._stopped):
-            self._emptying = True
-            self._writer.call(_empty_some, self._emptied)
+    def empty(self, dropped: Iterable[int]) -> None:
+        """Remove what these physical queues held, by and by."""
+        self._dropped.extend(dropped)
+        self._empty_some()
 
-    def _emptied(self, result: tuple[bool, list[int]] | StoreError) -> None:
+    def _empty_some(self) -> None:
+        if self._dropped and self._running and not self._emptying:
+            self._emptying = True
+            some = list(islice(self._dropped, DROPPED_AT_ONCE))
+            self._writer.call(partial(_empty_some, some), self._emptied)
+
+    def _emptied(self, freed: list[int] | StoreError) -> None:
         self._emptying = False
-        if isinstance(result, StoreError):
+        if isinstance(freed, StoreError):
+            # The next look tries again.
             return
-        more, freed = result
         for number in freed:
+            # They are the first.
+            self._dropped.popleft()
             self._free_number(number)
-        if more:
-            self.empty()
+        self._empty_some()
 
     def _later(self) -> None:
-        if not self._stopped:
+        if self._running:
             every_s = PROBE_EVERY_S if self._is_ill() else LOOK_EVERY_S
             self._timer = self._loop.call_later(every_s, self._look)
 
@@ -85,6 +98,7 @@ class Janitor:
             self._later()
 
     def _look(self) -> None:
+        self._empty_some()
         if self._is_ill():
             if self._writer.trouble is not None:
                 # Any change: it lands or it does not.
@@ -118,20 +132,20 @@ class Janitor:
         self._later()
 
 
-def _empty_some(db: apsw.Connection) -> tuple[bool, list[int]]:
-    """Remove some rows of one dropped queue: whether there may be more, and numbers that are free again."""
-    number = db.execute("SELECT number FROM physical WHERE queue IS NULL LIMIT 1").get
-    if number is None:
-        return False, []
-    low = ids.entry_id(number, 0)
-    sql = "SELECT max(id) FROM (SELECT id FROM entry WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?)"
-    high = db.execute(sql, (low, low | ids.SEQUENCE_MASK, EMPTY_AT_ONCE)).get
-    if high is None:
+def _empty_some(dropped: list[int], db: apsw.Connection) -> list[int]:
+    """Remove some rows of dropped queues: the numbers that are free again, which are the first."""
+    freed: list[int] = []
+    for number in dropped:
+        low = ids.entry_id(number, 0)
+        sql = "SELECT max(id) FROM (SELECT id FROM entry WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?)"
+        high = db.execute(sql, (low, low | ids.SEQUENCE_MASK, EMPTY_AT_ONCE)).get
+        if high is not None:
+            db.execute("DELETE FROM body WHERE id BETWEEN ? AND ?", (low, high))
+            db.execute("DELETE FROM entry WHERE id BETWEEN ? AND ?", (low, high))
+            break
         db.execute("DELETE FROM physical WHERE number = ?", (number,))
-        return True, [number]
-    db.execute("DELETE FROM body WHERE id BETWEEN ? AND ?", (low, high))
-    db.execute("DELETE FROM entry WHERE id BETWEEN ? AND ?", (low, high))
-    return True, []
+        freed.append(number)
+    return freed
 
 
 def _cut_log(db: apsw.Connection) -> None:

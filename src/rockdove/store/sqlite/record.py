@@ -4,6 +4,7 @@ What takes a connection (`db`) runs in the writer's thread, all else in the even
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import apsw
@@ -27,14 +28,14 @@ SMALLEST_RECORD = 1024
 
 
 class SqliteRecords:
-    """See `rockdove.store.base.Records`. ``emptied`` is called when physical queues were dropped."""
+    """See `rockdove.store.base.Records`. ``empty`` is told which physical queues were dropped."""
 
-    def __init__(self, shared: Shared, shelves: Shelves, ledger: Ledger, emptied: Callable[[], None]) -> None:
+    def __init__(self, shared: Shared, shelves: Shelves, ledger: Ledger, empty: Callable[[list[int]], None]) -> None:
         self._writer = shared.writer
         self._room = shared.room
         self._shelves = shelves
         self._ledger = ledger
-        self._emptied = emptied
+        self._empty = empty
         # Of physical queues that there are, or will be.
         self._numbers: set[int] = set()
         self._highest = 0
@@ -47,9 +48,12 @@ class SqliteRecords:
         self._ledger.secret = db.execute("SELECT value FROM meta WHERE name = 'secret'").get
         self._numbers = self._shelves.load(db)
         self._highest = max(self._numbers, default=0)
+        self._empty([number for (number,) in db.execute("SELECT number FROM physical WHERE queue IS NULL")])
+        holding = self._shelves.holding(db)
         for queue in queues:
             for record in queue.physical:
-                self._shelves.count(db, queue, record.number)
+                if record.number in holding:
+                    self._shelves.count(db, queue, record.number)
         self._ledger.load(
             queues,
             deleted,
@@ -80,16 +84,15 @@ class SqliteRecords:
     def free_number(self, number: int) -> None:
         """A dropped physical queue is empty by now."""
         self._numbers.discard(number)
-        if number == self._highest:
-            self._highest = max(self._numbers, default=0)
+        while self._highest and self._highest not in self._numbers:
+            self._highest -= 1
 
     def put_queue(self, queue: QueueRecord, quota: int, seen: int, done: Done[int]) -> None:
         text = msgspec.json.encode(queue).decode()
         kept = {record.number: record for record in queue.physical}
 
         # In the writer's thread.
-        def call(db: apsw.Connection) -> list[int] | StoreFull:
-            there = {number for (number,) in db.execute("SELECT number FROM physical WHERE queue = ?", (queue.uid,))}
+        def call(there: set[int], db: apsw.Connection) -> list[int] | StoreFull:
             if not there - kept.keys() and not self._takes(
                 db, "SELECT record FROM queue WHERE uid = ?", queue.uid, text
             ):
@@ -108,7 +111,7 @@ class SqliteRecords:
                 db.execute("DELETE FROM seen WHERE queue = ?", (queue.uid,))
             return list(there - kept.keys())
 
-        self._ledger.put_queue(queue, quota, seen, self._dropping(call, kept_bytes(text)), done)
+        self._ledger.put_queue(queue, quota, seen, self._dropping(queue.uid, call, kept_bytes(text)), done)
 
     def _takes(self, db: apsw.Connection, sql: str, id: str, record: str) -> bool:
         """Whether there is room for a record: on a full disk, only for one that was there, and is small.
@@ -126,17 +129,17 @@ class SqliteRecords:
         uid, row = queue.uid, (queue.account, queue.name, deleted_us)
 
         # In the writer's thread.
-        def call(db: apsw.Connection) -> list[int]:
+        def call(there: set[int], db: apsw.Connection) -> list[int]:
             db.execute("DELETE FROM queue WHERE uid = ?", (uid,))
             db.execute("DELETE FROM seen WHERE queue = ?", (uid,))
             for table in ("attempt", "lease", "consumer", "stage", "published", "application"):
                 db.execute(f"DELETE FROM {table} WHERE queue = ?", (uid,))
             db.execute("INSERT OR REPLACE INTO deleted VALUES (?, ?, ?)", row)
-            dropped = [number for (number,) in db.execute("SELECT number FROM physical WHERE queue = ?", (uid,))]
-            db.execute("UPDATE physical SET queue = NULL WHERE queue = ?", (uid,))
-            return dropped
+            for number in there:
+                db.execute("UPDATE physical SET queue = NULL WHERE number = ?", (number,))
+            return list(there)
 
-        drop = self._dropping(call)
+        drop = self._dropping(uid, call)
 
         def commit(committed: Done[None]) -> None:
             self._shelves.drop_queue(uid)
@@ -144,10 +147,17 @@ class SqliteRecords:
 
         self._ledger.drop_queue(queue, deleted_us, seen, commit, done)
 
-    def _dropping(self, call: Any, kept: int = 0) -> Commit:
-        """Change records; what physical queues they drop, the janitor empties."""
+    def _dropping(self, uid: str, call: Callable[[set[int], apsw.Connection], Any], kept: int = 0) -> Commit:
+        """Change a queue's record; what physical queues that drops, the janitor empties.
+
+        ``call`` gets the numbers of those that it has: to look for them in their table would take longer with each
+        queue that there is.
+        """
 
         def commit(done: Done[None]) -> None:
+            before = self._ledger.queue(uid)
+            there = set() if before is None else {record.number for record in before.physical}
+
             def landed(result: list[int] | StoreError) -> None:
                 if isinstance(result, StoreError):
                     done(result)
@@ -155,10 +165,10 @@ class SqliteRecords:
                 for number in result:
                     self._shelves.drop(number)
                 if result:
-                    self._emptied()
+                    self._empty(result)
                 done(None)
 
-            self._writer.call(call, landed, kept_bytes=kept)
+            self._writer.call(partial(call, there), landed, kept_bytes=kept)
 
         return commit
 

@@ -21,6 +21,12 @@ from rockdove.store.sqlite.plain import PlainQueue
 from rockdove.store.sqlite.shared import Shared
 from rockdove.store.sqlite.standard import Face, StandardQueue
 
+_HOLDING = """
+WITH RECURSIVE holding (pq) AS (
+  SELECT min(pq) FROM entry
+  UNION ALL SELECT (SELECT min(entry.pq) FROM entry WHERE entry.pq > holding.pq) FROM holding WHERE pq IS NOT NULL
+) SELECT pq FROM holding WHERE pq IS NOT NULL
+"""
 # Bytes of bodies that all cached heads together hold at most.
 HEADS_BYTES = 96 * 1024 * 1024
 
@@ -45,6 +51,10 @@ class Shelves:
         rows: list[tuple[Any, ...]] = db.execute("SELECT number, grouped, reserved FROM physical").fetchall()
         self._known = {number: (bool(grouped), reserved) for number, grouped, reserved in rows}
         return set(self._known)
+
+    def holding(self, db: apsw.Connection) -> set[int]:
+        """The numbers of those that hold messages: found by leaps, so that it takes no time for each message."""
+        return {number for (number,) in db.execute(_HOLDING)}
 
     def count(self, db: apsw.Connection, queue: QueueRecord, number: int) -> None:
         """Begin a physical queue's tally: what is visible as one number, what is not by the second."""

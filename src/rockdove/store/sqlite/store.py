@@ -51,7 +51,7 @@ class SqliteStore:
         self._shelves = Shelves(shared)
         self.writer.on_rest = self._shelves.weigh
         self._arrived: Arrived = lambda number, visible, next_us: None
-        self.records = SqliteRecords(shared, self._shelves, self.ledger, lambda: self._janitor.empty())
+        self.records = SqliteRecords(shared, self._shelves, self.ledger, lambda dropped: self._janitor.empty(dropped))
         self._janitor = Janitor(self.writer, self._room, loop, self._is_ill, self.records.free_number, self._forget_old)
         self.browsing = SqliteBrowsing(self.writer)
         self.upkeep = SqliteUpkeep()
