@@ -189,11 +189,9 @@ class Model:
             return min((max(kept.visible_us, now_us) for kept in self.kept if not kept.leased), default=None)
         times = []
         for group in {kept.group for kept in self.kept}:
-            members = sorted((kept for kept in self.kept if kept.group == group), key=lambda kept: kept.id)
-            if any(kept.leased for kept in members):
-                continue
-            free_us = max([now_us, *(kept.visible_us for kept in members if kept.in_flight(now_us))])
-            times.append(max(free_us, self._due_us(members[0])))
+            first = min((kept for kept in self.kept if kept.group == group), key=lambda kept: kept.id)
+            if not first.leased:
+                times.append(max(now_us, self._due_us(first)))
         return min(times, default=None)
 
     def _due_us(self, kept: Kept) -> int:
@@ -242,15 +240,13 @@ class Model:
         return any(held.count(group) >= NOISY_MIN_IN_FLIGHT for group in set(held))
 
     def _groups(self, want: Want, now_us: int) -> list[Fates]:
-        """What each free group could give."""
+        """What each group could give: all that stands before the first one in flight."""
         groups = []
         for name in sorted({kept.group for kept in self.kept}):
             members = sorted((kept for kept in self.kept if kept.group == name), key=lambda kept: kept.id)
-            if any(kept.in_flight(now_us) for kept in members):
-                continue
             fates = Fates()
             for kept in members:
-                if self._due_us(kept) > now_us or fates.sort(kept, want) is fates.dead:
+                if kept.in_flight(now_us) or self._due_us(kept) > now_us or fates.sort(kept, want) is fates.dead:
                     break
             groups.append(fates)
         return groups
@@ -260,7 +256,7 @@ class Model:
         dead = [entry.id for entry in claimed.dead]
         groups = self._groups(want, now_us)
         known = {kept.id for fates in groups for kept in fates.live + fates.dead}
-        assert {*given, *dead} <= known, "of a locked group, not due, or out of order"
+        assert {*given, *dead} <= known, "behind one in flight, not due, or out of order"
         met: list[Kept] = []
         for fates in groups:
             live = [kept.id for kept in fates.live]

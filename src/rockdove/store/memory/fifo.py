@@ -1,4 +1,4 @@
-"""The line of a FIFO queue in memory: each group in the order of sending, one claim of a group at a time."""
+"""The line of a FIFO queue in memory: each group in the order of sending, and nothing before what is in flight."""
 
 from collections.abc import Mapping
 
@@ -9,19 +9,24 @@ from rockdove.store.memory.line import Draw, group_of
 
 
 class Group:
-    """Messages of one group: those that wait, by id, and those in flight, which lock it."""
+    """Messages of one group: those that wait, and those in flight, which hold back what stands behind them."""
 
     __slots__ = ("freed_us", "held", "waiting")
 
     def __init__(self) -> None:
         self.waiting: Heap[int, int] = Heap()
-        self.held: set[int] = set()
-        # When it was last unlocked. A group that was just served goes behind those that have waited for longer.
+        self.held: Heap[int, int] = Heap()
+        # When one was last let go. A group that was just served goes behind those that have waited for longer.
         self.freed_us = 0
+
+    def first(self) -> int | None:
+        """The message whose turn it is; None if there is none, or one in flight stands before it."""
+        first, held = self.waiting.first(), self.held.first()
+        return None if first is None or (held is not None and held[1] < first[1]) else first[1]
 
 
 class FifoLine:
-    """Unlocked groups by the time from which their first message can be claimed."""
+    """Groups that are not held back by the time from which their first message can be claimed."""
 
     def __init__(self, entries: Mapping[int, Entry]) -> None:
         self._entries = entries
@@ -41,7 +46,7 @@ class FifoLine:
         group = self._group(name)
         if entry.receive_count:
             group.waiting.drop(entry.id)
-            group.held.add(entry.id)
+            group.held.put(entry.id, entry.id)
         else:
             # A delayed message keeps its place: those behind it wait, too.
             group.waiting.put(entry.id, entry.id)
@@ -78,8 +83,8 @@ class FifoLine:
             self._take_turn(name)
 
     def _draw_group(self, draw: Draw, group: Group, want: Want, now_us: int) -> None:
-        while len(draw.entries) < want.limit and (first := group.waiting.first()) is not None:
-            entry = self._entries[first[1]]
+        while len(draw.entries) < want.limit and (first := group.first()) is not None:
+            entry = self._entries[first]
             if self._due_us(entry) > now_us:
                 return
             group.waiting.pop()
@@ -100,17 +105,17 @@ class FifoLine:
 
     def _unlock(self, group: Group, id: int, at_us: int) -> None:
         if id in group.held:
-            group.held.remove(id)
+            group.held.drop(id)
             group.freed_us = max(group.freed_us, at_us)
 
     def _take_turn(self, name: str) -> None:
-        """Put a group where its first message belongs; a locked one has no turn."""
+        """Put a group where its first message belongs; one that is held back has no turn."""
         group = self._groups[name]
-        first = group.waiting.first()
-        if group.held or first is None:
+        first = group.first()
+        if first is None:
             self._turns.drop(name)
-            if not group.held:
+            if not group.held and not group.waiting:
                 del self._groups[name]
             return
-        due_us = self._due_us(self._entries[first[1]])
-        self._turns.put(name, (max(due_us, group.freed_us), first[1]))
+        due_us = self._due_us(self._entries[first])
+        self._turns.put(name, (max(due_us, group.freed_us), first))

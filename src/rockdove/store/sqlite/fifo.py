@@ -4,8 +4,8 @@ Of each group only those entries stand in the index by time that can become clai
 and what is in flight. All others *wait*, with ``t = WAITING_US + id``, until the group is free. So a claim finds the
 next free group by one look at the index, however many messages wait behind a busy one.
 
-Every group that has entries has at least one that does not wait (`_settle` sees to it). A group is locked while one of
-its messages is in flight.
+The first entry of a group never waits (`_settle` sees to it). What is in flight holds back what stands behind it; one
+before it, which is visible again, can be claimed.
 
 What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
 """
@@ -32,7 +32,10 @@ LOOK_AHEAD = 64
 
 _COLUMNS = f"SELECT {statement.COLUMNS} FROM entry JOIN body USING (id) "
 _STANDING = _COLUMNS + "WHERE pq = ? AND grp = ? AND t < ?"
-_WAITING = _COLUMNS + "WHERE pq = ? AND grp = ? AND t >= ? ORDER BY t LIMIT ?"
+_WAITING = _COLUMNS + "WHERE pq = ? AND grp = ? AND t >= ? AND t < ? ORDER BY t LIMIT ?"
+_FIRST_STANDING = "SELECT min(id) FROM entry WHERE pq = ? AND grp = ? AND t < ?"
+# Past all that wait.
+_END_US = 1 << 62
 _SEEN = "SELECT id, message_id FROM seen WHERE queue = ? AND key = ? AND at_us > ? AND at_us < ?"
 
 
@@ -105,14 +108,15 @@ class FifoQueue(GroupedQueue):
 
     def _claim_group(self, db: apsw.Connection, group: str, want: Want, now_us: int, claimed: Claimed) -> list[Change]:
         standing = entries(db.execute(_STANDING, (self.record.number, group, WAITING_US)))
-        visible = [row for row in standing if row.visible_us <= now_us]
-        if any(row.receive_count and row.visible_us > now_us for row in standing):
-            return self._wait(db, visible)
+        in_flight = [row.id for row in standing if row.receive_count and row.visible_us > now_us]
+        end_us = WAITING_US + min(in_flight) if in_flight else _END_US
+        behind = [row for row in standing if WAITING_US + row.id >= end_us]
+        changes = self._wait(db, (row for row in behind if row.visible_us <= now_us))
+        standing = [row for row in standing if WAITING_US + row.id < end_us]
         if want.room_bytes:
-            return self._lease_group(db, group, want, now_us, claimed, standing)
-        changes: list[Change] = []
+            return changes + self._lease_group(db, group, want, now_us, claimed, standing, end_us)
         room = want.limit - len(claimed.entries)
-        while rows := entries(db.execute(_WAITING, (self.record.number, group, WAITING_US, room))) + standing:
+        while rows := self._waiting(db, group, end_us, room) + standing:
             rows.sort(key=lambda row: row.id)
             taken, given = self._claim_rows(db, rows, want, now_us, claimed)
             changes += taken
@@ -124,14 +128,24 @@ class FifoQueue(GroupedQueue):
             standing, room = [], LOOK_AHEAD
         return changes + self._settle(db, group, now_us)
 
+    def _waiting(self, db: apsw.Connection, group: str, end_us: int, limit: int) -> list[Entry]:
+        return entries(db.execute(_WAITING, (self.record.number, group, WAITING_US, end_us, limit)))
+
     def _lease_group(
-        self, db: apsw.Connection, group: str, want: Want, now_us: int, claimed: Claimed, standing: list[Entry]
+        self,
+        db: apsw.Connection,
+        group: str,
+        want: Want,
+        now_us: int,
+        claimed: Claimed,
+        standing: list[Entry],
+        end_us: int,
     ) -> list[Change]:
         """The same for a lease, which may want so many that their bodies must not all be read at once."""
         changes: list[Change] = []
         given, had_dead = False, len(claimed.dead)
         while True:
-            rows = entries(db.execute(_WAITING, (self.record.number, group, WAITING_US, LOOK_AHEAD)))
+            rows = self._waiting(db, group, end_us, LOOK_AHEAD)
             last_id = rows[-1].id if len(rows) == LOOK_AHEAD else None
             rows += [row for row in standing if last_id is None or row.id < last_id]
             standing = [row for row in standing if last_id is not None and row.id > last_id]
@@ -174,7 +188,7 @@ class FifoQueue(GroupedQueue):
         return row.receive_count > 0 or row.message.sent_us + self.delay_us <= now_us
 
     def _wait(self, db: apsw.Connection, rows: Iterable[Entry]) -> list[Change]:
-        """Visible entries of a locked group leave the index by time until the group is free."""
+        """Visible entries that are held back leave the index by time until it is their turn."""
         changes: list[Change] = []
         for row in rows:
             db.execute("UPDATE entry SET t = ? WHERE id = ?", (WAITING_US + row.id, row.id))
@@ -192,13 +206,12 @@ class FifoQueue(GroupedQueue):
         return changes
 
     def _settle(self, db: apsw.Connection, group: str, now_us: int) -> list[Change]:
-        """If all that is left of a group waits, its first message stops waiting."""
-        number = self.record.number
-        sql = "SELECT t FROM entry WHERE pq = ? AND grp = ? ORDER BY t LIMIT 1"
-        first = db.execute(sql, (number, group)).get
-        if first is None or first < WAITING_US:
+        """If the first message of a group waits, it stops waiting."""
+        first = db.execute(_FIRST_STANDING, (self.record.number, group, WAITING_US)).get
+        waiting = self._waiting(db, group, _END_US if first is None else WAITING_US + first, 1)
+        if not waiting:
             return []
-        (row,) = entries(db.execute(_WAITING, (number, group, WAITING_US, 1)))
+        (row,) = waiting
         t = now_us if row.receive_count else row.message.sent_us + self.delay_us
         db.execute("UPDATE entry SET t = ? WHERE id = ?", (t, row.id))
         return [Change(row.id, self.state(row), (t, row.receive_count > 0), group=group)]
