@@ -97,9 +97,9 @@ class Model:
 
     def move(self, id: int, visible_us: int, receive_count: int | None, now_us: int) -> bool:
         kept = self.find(id)
-        if kept is None or not kept.in_flight(now_us) or receive_count not in (None, kept.receive_count):
+        if kept is None or kept.leased or not kept.receive_count or receive_count not in (None, kept.receive_count):
             return False
-        if kept.leased:
+        if not kept.in_flight(now_us) and (self.fifo or receive_count is not None):
             return False
         kept.visible_us = visible_us
         return True

@@ -16,6 +16,7 @@ from rockdove.core import attribute, limits, policy
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import (
     InvalidParameterValue,
+    MissingParameter,
     PurgeQueueInProgress,
     QueueDoesNotExist,
     QueueNameExists,
@@ -39,7 +40,8 @@ class Admin:
 
     async def create(self, account: str, name: str, attributes: Mapping[str, str], tags: Mapping[str, str]) -> Queue:
         """Create a queue, or find the one of that name if its attributes are the wanted ones."""
-        fifo = attributes.get("FifoQueue") == "true"
+        attributes = attribute.normal(attributes)
+        fifo = attribute.is_fifo(attributes)
         _check_name(name, fifo)
         attribute.check(attributes, fifo, creating=True)
         _check_tags(tags)
@@ -100,6 +102,9 @@ class Admin:
         await self._feed.write(queue.key, attempt)
 
     async def set_attributes(self, queue: Queue, changes: Mapping[str, str]) -> None:
+        if not changes:
+            raise MissingParameter("The request must contain the parameter Attribute.Name.")
+        changes = attribute.normal(changes)
         attribute.check(changes, queue.fifo, creating=False)
         delay_us = queue.settings.delay_us
         if queue.fifo and "DelaySeconds" in changes:
@@ -131,6 +136,9 @@ class Admin:
         return attribute.selected(names, queue.record.attributes, queue.fifo, told)
 
     async def tag(self, queue: Queue, tags: Mapping[str, str]) -> None:
+        if not tags:
+            raise MissingParameter("The request must contain the parameter Tags.")
+
         def changed(record: QueueRecord) -> QueueRecord:
             merged = {**record.tags, **tags}
             _check_tags(merged)
@@ -139,6 +147,9 @@ class Admin:
         await self._change(queue, changed)
 
     async def untag(self, queue: Queue, keys: list[str]) -> None:
+        if not keys:
+            raise MissingParameter("The request must contain the parameter TagKeys.")
+
         def changed(record: QueueRecord) -> QueueRecord:
             return replace(record, tags={key: value for key, value in record.tags.items() if key not in keys})
 

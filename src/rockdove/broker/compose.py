@@ -16,7 +16,7 @@ from rockdove.store.base import Draft
 
 # What XML 1.0 cannot carry, and SQS therefore does not take.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_ATTRIBUTE_NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
+_ATTRIBUTE_NAME = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 _RESERVED_NAME = re.compile(r"(aws|amazon)\.", re.IGNORECASE)
 _DATA_TYPE = re.compile(r"(String|Number|Binary)(\..+)?", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
@@ -37,10 +37,13 @@ class SentContent(Protocol):
     message_group_id: str | None
 
 
-def compose(queue: Queue, parcel: SentContent, sender: str, now_us: int, plain: bool = False) -> Draft:
+def compose(
+    queue: Queue, parcel: SentContent, sender: str, now_us: int, plain: bool = False, trace_id: str | None = None
+) -> Draft:
     """Raises the fault that SQS has for what is wrong with a message.
 
-    ``plain``: the caller knows that there is no control character in it.
+    ``plain``: the caller knows that there is no control character in it. ``trace_id`` is the request's, for a message
+    that has no trace header of its own.
     """
     body = parcel.message_body
     if not body:
@@ -57,9 +60,10 @@ def compose(queue: Queue, parcel: SentContent, sender: str, now_us: int, plain: 
         or parcel.message_attributes
         or parcel.message_deduplication_id is not None
         or parcel.message_system_attributes
+        or trace_id is not None
         or sender != queue.key[0]
     ):
-        return _compose_rich(queue, parcel, sender, now_us, raw, delay_us)
+        return _compose_rich(queue, parcel, sender, now_us, raw, delay_us, trace_id)
     size = len(raw)
     if size > queue.settings.max_message_bytes:
         raise _too_long(queue)
@@ -72,16 +76,20 @@ def _check_characters(body: str) -> None:
     if found:
         raise InvalidMessageContents(
             f"Invalid binary character '#x{ord(found[0]):X}' was found in the message body, the set of allowed "
-            "characters is #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF"
+            "characters is #x9 | #xA | #xD | [#x20-#xD7FF] | [#xE000-#xFFFD] | [#x10000-#x10FFFF]."
         )
 
 
-def _compose_rich(queue: Queue, parcel: SentContent, sender: str, now_us: int, raw: bytes, delay_us: int) -> Draft:
+def _compose_rich(
+    queue: Queue, parcel: SentContent, sender: str, now_us: int, raw: bytes, delay_us: int, trace_id: str | None
+) -> Draft:
     attributes = parcel.message_attributes or None
     size = len(raw) + (_attributes_size(attributes) if attributes else 0)
     if size > queue.settings.max_message_bytes:
         raise _too_long(queue)
     trace_header = _system(parcel.message_system_attributes)
+    if trace_header is None and trace_id and not _FORBIDDEN.search(trace_id):
+        trace_header = Attribute("String", trace_id)
     _check_ids(queue, parcel)
     deduplication_id = parcel.message_deduplication_id
     if queue.fifo and deduplication_id is None:
@@ -113,7 +121,8 @@ def _delay_us(queue: Queue, delay_s: int) -> int:
             f"Reason: DelaySeconds must be >= 0 and <= {limits.MAX_DELAY_S}."
         )
     if queue.fifo:
-        if delay_s * SECOND_US == queue.settings.delay_us:
+        if delay_s == 0:
+            # The delay is the queue's.
             return queue.settings.delay_us
         raise InvalidParameterValue(
             f"Value {delay_s} for parameter DelaySeconds is invalid. "

@@ -155,6 +155,9 @@ def _order_hint(name: str, value: str) -> None:
 
 
 _BOOLEAN = _choice("true", "false")
+_BOOLEANS = frozenset(("FifoQueue", "ContentBasedDeduplication", "SqsManagedSseEnabled"))
+
+_KMS_PERIOD = "KmsDataKeyReusePeriodSeconds"
 
 # What can be set on any queue.
 _SETTABLE: dict[str, Check] = {
@@ -167,7 +170,7 @@ _SETTABLE: dict[str, Check] = {
     "RedrivePolicy": _redrive,
     "RedriveAllowPolicy": _redrive_allow,
     "KmsMasterKeyId": _text(2048),
-    "KmsDataKeyReusePeriodSeconds": _integer(60, 86_400),
+    _KMS_PERIOD: _integer(60, 86_400),
     "SqsManagedSseEnabled": _BOOLEAN,
     "RockdoveOrderHint": _order_hint,
 }
@@ -205,12 +208,24 @@ _OWN_DEFAULTS = {"RockdoveOrderHint": "1", "RockdovePhysicalQueues": "1"}
 _KNOWN = frozenset(("All", *_TOLD, *_SETTABLE, *_FIFO_SETTABLE, *_CREATABLE, "FifoQueue"))
 
 
+def normal(changes: Mapping[str, str]) -> dict[str, str]:
+    """As they are kept and returned: true and false in lower case, however they were written."""
+    return {name: value.lower() if name in _BOOLEANS else value for name, value in changes.items()}
+
+
+def is_fifo(attributes: Mapping[str, str]) -> bool:
+    """What FifoQueue says. Raises `InvalidAttributeValue` where it says neither."""
+    value = attributes.get("FifoQueue", "false")
+    _BOOLEAN("FifoQueue", value)
+    return value == "true"
+
+
 def check(changes: Mapping[str, str], fifo: bool, creating: bool) -> None:
     """Refuse names that cannot be set on such a queue, and values outside their range."""
     checks = _SETTABLE | (_FIFO_SETTABLE if fifo else {}) | (_CREATABLE if creating else {})
     for name, value in changes.items():
-        if name == "FifoQueue" and (fifo or creating):
-            _fifo(value, fifo, creating)
+        if name == "FifoQueue" and fifo:
+            _fifo(value)
             continue
         if name not in checks:
             raise InvalidAttributeName(f"Unknown Attribute {name}.")
@@ -220,11 +235,10 @@ def check(changes: Mapping[str, str], fifo: bool, creating: bool) -> None:
         raise _invalid("RockdoveOrderHint")
 
 
-def _fifo(value: str, fifo: bool, creating: bool) -> None:
-    """A queue is of one kind for ever: to say which is fine, to say another is not."""
-    if value not in ("true", "false"):
-        raise _invalid("FifoQueue")
-    if not creating and (value == "true") != fifo:
+def _fifo(value: str) -> None:
+    """A queue is of one kind for ever. Of one that is not FIFO, SQS does not take the attribute, not even as false."""
+    _BOOLEAN("FifoQueue", value)
+    if value == "false":
         raise InvalidAttributeValue(
             "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported."
         )
@@ -248,8 +262,8 @@ def check_together(attributes: Mapping[str, str]) -> None:
 def merge(attributes: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
     """Attributes with changes applied; an empty value takes away what can be taken away."""
     merged = {**attributes, **{name: _plain(name, value) for name, value in changes.items()}}
-    if merged.get("FifoQueue") == "false":
-        del merged["FifoQueue"]
+    if changes.get("KmsMasterKeyId") == "":
+        merged.pop(_KMS_PERIOD, None)
     if "KmsMasterKeyId" in changes and changes["KmsMasterKeyId"] and "SqsManagedSseEnabled" not in changes:
         merged["SqsManagedSseEnabled"] = "false"
     elif changes.get("SqsManagedSseEnabled") == "true" and not changes.get("KmsMasterKeyId"):
@@ -258,19 +272,27 @@ def merge(attributes: Mapping[str, str], changes: Mapping[str, str]) -> dict[str
 
 
 def _plain(name: str, value: str) -> str:
-    """A number as SQS writes it, without zeros or a sign before it."""
+    """A number as SQS writes it, without zeros or a sign before it; also within a RedrivePolicy."""
+    if name == "RedrivePolicy" and value:
+        document = _document(name, value)
+        if isinstance(document["maxReceiveCount"], str):
+            return msgspec.json.encode({**document, "maxReceiveCount": int(document["maxReceiveCount"])}).decode()
+        return value
     return str(int(value)) if name != "KmsMasterKeyId" and _INTEGER.fullmatch(value) else value
 
 
 def effective(attributes: Mapping[str, str], fifo: bool) -> dict[str, str]:
     """What was set, and the defaults that SQS returns for what was not."""
-    keys = {"KmsDataKeyReusePeriodSeconds": "300"} if "KmsMasterKeyId" in attributes else {}
-    return {**_DEFAULTS, **(_FIFO_DEFAULTS if fifo else {}), **keys, **attributes}
+    have = {**_DEFAULTS, **(_FIFO_DEFAULTS if fifo else {}), _KMS_PERIOD: "300", **attributes}
+    if "KmsMasterKeyId" not in attributes:
+        # Without a key there is nothing to use again.
+        del have[_KMS_PERIOD]
+    return have
 
 
 def differing(wanted: Mapping[str, str], attributes: Mapping[str, str], fifo: bool) -> str | None:
     """The first attribute that a queue has another value for than is wanted."""
-    have = {"FifoQueue": "false", **_OWN_DEFAULTS, **effective(attributes, fifo)}
+    have = {**_OWN_DEFAULTS, **effective(attributes, fifo), **attributes}
     for name, value in wanted.items():
         if have.get(name, "") != value and _canonical(name, have.get(name, "")) != _canonical(name, value):
             return name

@@ -1,4 +1,4 @@
-"""Conditions of policy statements: the common operators over the common keys; all others are refused."""
+"""Conditions of policy statements: the common operators over the common keys, and over keys that no request has."""
 
 import ipaddress
 import math
@@ -40,39 +40,43 @@ class Unsupported(ValueError):
     """Something in a policy that this service does not know; says what."""
 
 
-def compile_conditions(conditions: Any) -> list[Test]:
-    """All tests must hold. Raises `Unsupported`."""
+def compile_conditions(conditions: Any, allow: bool) -> list[Test]:
+    """All tests must hold. Raises `Unsupported`.
+
+    ``allow``: whether the statement allows something. Then it does not because of a key that is not known here.
+    """
     if not isinstance(conditions, dict):
         raise Unsupported("Condition must be an object")
     tests = []
     for operator, block in conditions.items():
         if not isinstance(block, dict) or not block:
             raise Unsupported(f"the condition {operator} must be an object with keys")
-        tests += [_test(operator, key, values) for key, values in block.items()]
+        tests += [_test(operator, key, values, allow) for key, values in block.items()]
     return tests
 
 
-def _test(operator: str, key: str, values: Any) -> Test:
+def _test(operator: str, key: str, values: Any, allow: bool) -> Test:
     name = key.lower()
-    if name not in KEYS:
-        raise Unsupported(f"the condition key {key} is not supported")
+    foreign = name not in KEYS
     texts = [_text(value, key) for value in (values if isinstance(values, list) else [values])]
     if not texts:
         raise Unsupported(f"the condition key {key} has no value")
     if operator == "Null":
-        return _null(name, texts)
+        is_null = _null(name, texts)
+        return (lambda context: False) if foreign and allow else is_null
     base = operator.removesuffix("IfExists")
     if base not in _OPERATORS:
         raise Unsupported(f"the condition operator {operator} is not supported")
     family, negated, make = _OPERATORS[base]
-    if family != "String" and family not in KEYS[name]:
+    if not foreign and family != "String" and family not in KEYS[name]:
         raise Unsupported(f"the condition operator {operator} does not go with {key}")
     if name == _PRINCIPAL:
-        for text in texts:
-            _check_principal(text)
+        foreign = any(map(_is_nobody, texts))
     matches = [make(text) for text in texts]
     # Of a key that is not there, AWS says that a negation holds and nothing else does, unless it ends in IfExists.
     absent = negated or base != operator
+    if foreign and allow and absent:
+        return lambda context: False
 
     def test(context: Context) -> bool:
         value = context.get(name)
@@ -93,14 +97,11 @@ def _text(value: Any, key: str) -> str:
     return value
 
 
-def _check_principal(text: str) -> None:
-    """Callers are accounts: a deny of a user's or a role's ARN would look as if it denied, and never would."""
+def _is_nobody(text: str) -> bool:
+    """Whether that is no caller's ARN: callers are accounts, not users or roles."""
     parts = text.split(":", 5)
     # No caller's ARN has a slash, wherever a pattern has it.
-    if "/" in text or (len(parts) == 6 and glob(parts[5].lower()).match("root") is None):
-        raise Unsupported(
-            f"{text} can be no caller's ARN: callers are accounts, arn:aws:iam::ID:root; name a user in Principal"
-        )
+    return "/" in text or (len(parts) == 6 and glob(parts[5].lower()).match("root") is None)
 
 
 def _null(name: str, texts: list[str]) -> Test:

@@ -50,6 +50,8 @@ _PREFIX = "sqs:"
 _ACTIONS = {action.lower() for action in GRANTABLE | OWNERS}
 _ACCOUNT = re.compile(r"[0-9]{12}")
 _IDENTITY = re.compile(r"arn:aws[a-z-]*:(?:iam|sts)::([0-9]{12}):(root|(?:user|role|assumed-role|federated-user)/.+)")
+# Fits no text.
+_NOTHING = re.compile(r"(?!)")
 _RESOURCE = re.compile(r"arn:[^:]*:sqs:[^:]*:([^:]*):([^:]*)")
 
 
@@ -119,7 +121,12 @@ def is_permitted(
 
 
 def read(text: str) -> Policy:
-    """A policy whose form is right. Raises `Unsupported` for what is in it that this service does not know."""
+    """A policy whose form is right. Raises `Unsupported` for what cannot be meant.
+
+    Whom and what it names that are not of this service is never met here, so that it grants nothing and denies nobody.
+    Where a statement that allows something says *not* these, it grants nothing either: whoever wrote it did not think
+    of this service.
+    """
     policy = msgspec.json.decode(text)
     statements = policy["Statement"]
     return Policy([_statement(each) for each in (statements if isinstance(statements, list) else [statements])])
@@ -143,7 +150,7 @@ def _statement(statement: dict[str, Any]) -> Statement:
         is_for=_turned(statement, "Principal", _principal),
         covers=_turned(statement, "Action", _actions),
         reaches=_turned(statement, "Resource", _resources) if _has_resource(statement) else lambda resource: True,
-        conditions=compile_conditions(statement.get("Condition", {})),
+        conditions=compile_conditions(statement.get("Condition", {}), statement["Effect"] == "Allow"),
     )
 
 
@@ -151,35 +158,39 @@ def _has_resource(statement: dict[str, Any]) -> bool:
     return "Resource" in statement or "NotResource" in statement
 
 
-def _turned(statement: dict[str, Any], element: str, make: Callable[[Any], Callable[[Any], bool]]) -> Any:
+def _turned(statement: dict[str, Any], element: str, make: Callable[[Any, list[str]], Callable[[Any], bool]]) -> Any:
+    foreign: list[str] = []
     if element in statement:
-        return make(statement[element])
-    fits = make(statement[f"Not{element}"])
+        return make(statement[element], foreign)
+    fits = make(statement[f"Not{element}"], foreign)
+    if foreign and statement["Effect"] == "Allow":
+        return lambda value: False
     return lambda value: not fits(value)
 
 
 # Principals.
 
 
-def _principal(value: Any) -> Callable[[Caller], bool]:
+def _principal(value: Any, foreign: list[str]) -> Callable[[Caller], bool]:
     if value == "*":
         return lambda caller: True
-    unknown = value.keys() - {"AWS", "Service"}
-    if unknown:
-        raise Unsupported(f"principals of the kind {min(unknown)} are not supported")
     # Nobody here is a service of AWS's: such a principal is understood, and is never the caller.
-    tests = [_identity(text) for text in _texts(value.get("AWS", []))]
+    foreign += value.keys() - {"AWS", "Service"}
+    tests = [_identity(text, foreign) for text in _texts(value.get("AWS", []))]
     return lambda caller: any(test(caller) for test in tests)
 
 
-def _identity(text: str) -> Callable[[Caller], bool]:
+def _identity(text: str, foreign: list[str]) -> Callable[[Caller], bool]:
     if text == "*":
         return lambda caller: True
     if _ACCOUNT.fullmatch(text):
         return lambda caller: caller.id == text
     arn = _IDENTITY.fullmatch(text)
     if arn is None:
-        raise Unsupported(f"the principal {text} is neither an account id, nor the ARN of an identity, nor *")
+        if not text.startswith("arn:"):
+            raise Unsupported(f"the principal {text} is neither an account id, nor the ARN of an identity, nor *")
+        foreign.append(text)
+        return lambda caller: False
     account, who = arn.groups()
     # Accounts have no roles here, and one user each, of the account's name.
     return lambda caller: caller.id == account and who in ("root", f"user/{caller.name}")
@@ -188,7 +199,8 @@ def _identity(text: str) -> Callable[[Caller], bool]:
 # Actions and resources.
 
 
-def _actions(value: Any) -> Fits:
+def _actions(value: Any, foreign: list[str]) -> Fits:
+    """There are none of others: AWS does not take those either."""
     patterns = [_action(text) for text in _texts(value)]
     return lambda action: any(pattern.match(action.lower()) is not None for pattern in patterns)
 
@@ -210,8 +222,8 @@ def _action(text: str) -> re.Pattern[str]:
     return pattern
 
 
-def _resources(value: Any) -> Fits:
-    patterns = [_resource(text) for text in _texts(value)]
+def _resources(value: Any, foreign: list[str]) -> Fits:
+    patterns = [_resource(text, foreign) for text in _texts(value)]
 
     def reaches(resource: str) -> bool:
         _, _, _, _, account, name = resource.split(":", 5)
@@ -220,7 +232,7 @@ def _resources(value: Any) -> Fits:
     return reaches
 
 
-def _resource(text: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _resource(text: str, foreign: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Patterns of account and name: one service is one region, whatever a policy calls it."""
     if text == "*":
         return glob("*"), glob("*")
@@ -228,7 +240,10 @@ def _resource(text: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
         raise Unsupported("policy variables are not supported")
     arn = _RESOURCE.fullmatch(text)
     if arn is None:
-        raise Unsupported(f"the resource {text} is not the ARN of a queue")
+        if not text.startswith("arn:"):
+            raise Unsupported(f"the resource {text} is not an ARN")
+        foreign.append(text)
+        return _NOTHING, _NOTHING
     return glob(arn[1]), glob(arn[2])
 
 

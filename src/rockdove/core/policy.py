@@ -78,9 +78,18 @@ def _check_size(text: str, policy: dict[str, Any]) -> None:
     """A policy is asked about every request: it must not be a burden to others."""
     statements = policy["Statement"]
     if isinstance(statements, list) and len(statements) > MAX_STATEMENTS:
-        raise OverLimit(f"{len(statements)} statements were found, maximum allowed is {MAX_STATEMENTS}.")
+        raise OverLimit(
+            f"{len(statements)} statements were found in the submitted policy, max allowed is {MAX_STATEMENTS}"
+        )
+    for statement in statements if isinstance(statements, list) else [statements]:
+        actions = statement.get("Action", statement.get("NotAction"))
+        if isinstance(actions, list) and len(actions) > MAX_ACTIONS:
+            raise OverLimit(
+                f"{len(actions)} actions were found in a statement from the submitted policy, "
+                f"max allowed is {MAX_ACTIONS}"
+            )
     if len(text.encode()) > MAX_POLICY_BYTES:
-        raise OverLimit(f"The policy has {len(text.encode())} bytes, maximum allowed is {MAX_POLICY_BYTES}.")
+        raise OverLimit("Submitted policy is over max allowed size.")
 
 
 def _is_policy(policy: Any) -> bool:

@@ -26,6 +26,8 @@ class Call(Protocol):
     began_s: float
     # Whether the request certainly holds no control character.
     plain: bool
+    # What the request's header X-Amzn-Trace-Id says.
+    trace_id: str | None
     # Set by an operation that may wait for long: cancelled if the client goes away.
     waiting: Waiting | None
 

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from rockdove.broker.accounts import Accounts
-from rockdove.core.errors import Fault, InternalFailure, RequestTooLarge, UnsupportedMediaType
+from rockdove.core.errors import Fault, InternalFailure, RequestTooLarge, UnknownOperation, UnsupportedMediaType
 from rockdove.server.address import base_url, decoded, lower, origin_form
 from rockdove.server.call import Waiting
 from rockdove.server.gate import Gate
@@ -17,16 +17,17 @@ from rockdove.server.outlet import IDLE, LAST, PIECE_BYTES, SERVING, Outlet
 from rockdove.server.page import Page
 from rockdove.server.pipeline import Pipeline
 from rockdove.server.timing import Timing
-from rockdove.wire import awsjson, query
+from rockdove.wire import awsjson, query, queryjson
 from rockdove.wire.operation import Operation
 from rockdove.wire.shape import Request, Result
 
 _OK_JSON = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nx-amzn-RequestId: %b\r\nContent-Length: %d\r\n\r\n"
 )
-# Headers that must be looked at before a request is served: those that browsers add to what a page asks for, and those
-# that say that the body is not what it seems.
-_NOTABLE = frozenset((b"origin", b"sec-fetch-site", b"content-encoding"))
+# Headers that must be looked at before a request is served: those that browsers add to what a page asks for, those that
+# say that the body is not what it seems, and one that goes with the messages.
+_TRACE_ID = b"x-amzn-trace-id"
+_NOTABLE = frozenset((b"origin", b"sec-fetch-site", b"content-encoding", _TRACE_ID))
 # Names of all other headers, as clients have spelled them: so that no request need be spelled anew. Few and short.
 _PLAIN: set[bytes] = set()
 _MOST_PLAIN = 1_024
@@ -85,7 +86,10 @@ class Exchange:
         self.waiting: Waiting | None = None
         # Whether the request holds no escaped character, and so no control character either.
         self.plain = False
+        self.trace_id: str | None = None
         self._json = True
+        # Of a Query request.
+        self._accepts_json = False
         self._operation: Operation | None = None
         self._served_headers: dict[bytes, bytes] = {}
         self.began_s = 0.0
@@ -109,7 +113,7 @@ class Exchange:
             self._outlet.state = SERVING if keep_alive else LAST
         self._served_headers = headers
         self.began_s = perf_counter()
-        self._operation = None
+        self._operation = self.trace_id = None
         try:
             if not _PLAIN.issuperset(headers) and self._is_settled(method, headers):
                 return
@@ -128,6 +132,7 @@ class Exchange:
                 if self._is_page(method, url):
                     return
                 self._json = self.plain = False
+                self._accepts_json = queryjson.is_wanted(self.headers.get(b"accept", b""))
                 if self._site.accounts.exist:
                     self.account = self._site.gate.identify(self, method, url, headers, body)
                 else:
@@ -154,6 +159,8 @@ class Exchange:
         if _NOTABLE.isdisjoint(headers):
             _learn(spelled)
             return False
+        if _TRACE_ID in headers:
+            self.trace_id = headers[_TRACE_ID].decode("latin-1")
         self._json = b"x-amz-target" in headers
         self._to_browser = self._site.origins.admit(headers, self.secure)
         if headers.get(b"content-encoding", b"identity").lower() != b"identity":
@@ -214,8 +221,9 @@ class Exchange:
         if site.access_log:
             site.accessed(self, operation.name, 200, seconds)
         if not self._json:
-            text = query.encode(operation, result, request_id.decode())
-            self._write(200, b"text/xml", text, b"x-amzn-RequestId: " + request_id + b"\r\n")
+            encode = queryjson.encode if self._accepts_json else query.encode
+            text = encode(operation, result, request_id.decode())
+            self._write(200, self._query_kind(), text, b"x-amzn-RequestId: " + request_id + b"\r\n")
             return
         body, outlet = awsjson.encode(result), self._outlet
         if outlet.state is not SERVING or self._to_browser or len(body) > PIECE_BYTES:
@@ -243,8 +251,13 @@ class Exchange:
             status, header, body = awsjson.fault(fault)
             self._write(status, b"application/x-amz-json-1.0", body, extra + b"x-amzn-query-error: " + header + b"\r\n")
         else:
-            status, body = query.fault(fault, request_id.decode())
-            self._write(status, b"text/xml", body, extra)
+            # What is no operation is told in XML, whatever the client accepts.
+            self._accepts_json = self._accepts_json and not isinstance(fault, UnknownOperation)
+            status, body = (queryjson if self._accepts_json else query).fault(fault, request_id.decode())
+            self._write(status, self._query_kind(), body, extra)
+
+    def _query_kind(self) -> bytes:
+        return queryjson.KIND if self._accepts_json else b"text/xml"
 
     def _note(self, status: int) -> None:
         """Count an error, for those who watch."""

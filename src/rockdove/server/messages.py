@@ -46,7 +46,7 @@ class Messages:
 
     def send_message(self, call: Call, request: shape.SendMessage) -> None:
         queue = self._queue(request.queue_url, call.account)
-        draft = compose(queue, request, call.account, self._clock.now_us(), call.plain)
+        draft = compose(queue, request, call.account, self._clock.now_us(), call.plain, call.trace_id)
         self._broker.send(queue, (draft,), partial(self._sent, call, queue, draft))
 
     def _sent(self, call: Call, queue: Queue, draft: Draft, outcome: list[Appended] | Fault) -> None:
@@ -78,7 +78,7 @@ class Messages:
         size = 0
         for entry in request.entries:
             try:
-                draft = compose(queue, entry, call.account, now, plain)
+                draft = compose(queue, entry, call.account, now, plain, call.trace_id)
             except Fault as fault:
                 result.failed.append(batch.failed(entry.id, fault))
                 if self._tracer is not None:

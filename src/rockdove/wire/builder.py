@@ -30,6 +30,9 @@ def _build(shape: Shape, value: object, name: str) -> Any:
         case Mapping(element=element):
             if not isinstance(value, dict):
                 raise _refusal(value, "Map")
+            if name == "Tag" and None in value.values():
+                # To leave it away would drop a tag that somebody wants.
+                raise InvalidParameterValue("Tag values must be strings, and may be empty, but not null.")
             return {key: _build(element, one, key) for key, one in value.items() if one is not None}
         case Structure():
             return _structure(shape, value, name)

@@ -45,7 +45,8 @@ def decode(target_path: str, query: bytes, body: bytes) -> tuple[Operation, Requ
 def _operation(parameters: dict[str, str], of_a_queue: bool) -> Operation:
     action = parameters.get("Action")
     if action is None:
-        raise MissingAction() if parameters else UnknownOperation()
+        # What signs a request says nothing of what it is for.
+        raise UnknownOperation() if all(name.startswith("X-Amz-") for name in parameters) else MissingAction()
     if parameters.get("Version", VERSION) != VERSION:
         raise NoSuchVersion()
     operation = OPERATIONS.get(action)
@@ -68,12 +69,12 @@ def fault(f: Fault, request_id: str) -> tuple[int, bytes]:
     error = (
         xml.element("Type", "Sender" if f.sender else "Receiver")
         + xml.element("Code", f.code)
-        + xml.element("Message", xml.escape(_message(f)))
+        + xml.element("Message", xml.escape(message(f)))
         + "<Detail/>"
     )
     content = xml.element("Error", error) + xml.element("RequestId", xml.escape(request_id))
     return f.status, f"{_HEAD}<ErrorResponse {_NAMESPACE}>{content}</ErrorResponse>".encode()
 
 
-def _message(f: Fault) -> str:
+def message(f: Fault) -> str:
     return _TEXTS.get(type(f), f.message) if f.message == f.text else f.message

@@ -267,9 +267,25 @@ def test_conditions_on_where_a_request_comes_from(alice: Tenant, bob: Tenant, ne
 def test_what_could_not_be_kept_to_is_refused(alice: Tenant, new_name: NewName, protocol: str) -> None:
     queue = alice.queue(new_name(), protocol)
     with refused("InvalidAttributeValue") as told:
-        queue.set(Policy=_policy(queue, {"Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}}))
-    assert "aws:PrincipalOrgID" in told["Message"]
+        queue.set(Policy=_policy(queue, {"Condition": {"StringMatches": {"aws:PrincipalAccount": "1"}}}))
+    assert "StringMatches" in told["Message"]
     assert queue.attributes("Policy") == {}
+
+
+def test_what_is_not_ours_is_kept_as_given_and_grants_nothing(
+    alice: Tenant, bob: Tenant, new_name: NewName, protocol: str
+) -> None:
+    queue = alice.queue(new_name(), protocol)
+    for elements in (
+        {"Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}},
+        {"Principal": {"AWS": "arn:aws:iam::123:role/elsewhere"}},
+        {"Resource": "arn:aws:sns:us-east-1:123456789012:topic"},
+    ):
+        written = _policy(queue, elements)
+        queue.set(Policy=written)
+        assert queue.attributes("Policy") == {"Policy": written}
+        with refused("AccessDenied", status=403):
+            bob.view(queue).send()
 
 
 def test_a_name_that_stands_twice_in_a_policy(alice: Tenant, new_name: NewName) -> None:

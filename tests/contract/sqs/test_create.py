@@ -7,7 +7,7 @@ import pytest
 
 from tests.contract.sqs.conftest import QueueMaker
 from tests.support.refusal import refused
-from tests.support.sqs_queue import redrive
+from tests.support.sqs_queue import SqsQueue, redrive
 
 NewName = Callable[..., str]
 
@@ -116,19 +116,36 @@ def test_a_fifo_queues_name_ends_with_the_suffix(sqs: Any, name: str) -> None:
         sqs.create_queue(QueueName=name, Attributes={"FifoQueue": "true"})
 
 
-def test_a_standard_queue_is_made_without_the_attribute_or_with_false(sqs: Any, make: QueueMaker) -> None:
-    """AWS documents `true` and `false` as the values of FifoQueue."""
-    queue = make(FifoQueue="false")
-    assert "FifoQueue" not in queue.attributes("All")
-    queue.send("needs no group")
+def test_a_standard_queue_is_made_without_the_attribute(sqs: Any, make: QueueMaker) -> None:
+    """AWS documents `false` as a value of FifoQueue, and was seen to refuse it."""
+    for value in ("false", "False"):
+        with refused("InvalidAttributeName", "Unknown Attribute FifoQueue."):
+            make(FifoQueue=value)
+    assert "FifoQueue" not in make().attributes("All")
     with refused("InvalidParameterValue", BAD_NAME):
         sqs.create_queue(QueueName="name-of-a.fifo", Attributes={"FifoQueue": "false"})
 
 
-@pytest.mark.parametrize("value", ["yes", "TRUE", "", "1"])
+@pytest.mark.parametrize("value", ["yes", "", "1", "true "])
 def test_fifo_queue_is_true_or_false(sqs: Any, new_name: NewName, value: str) -> None:
-    with refused("InvalidAttributeValue"):
-        sqs.create_queue(QueueName=new_name(), Attributes={"FifoQueue": value})
+    for suffix in ("", ".fifo"):
+        with refused("InvalidAttributeValue", "Invalid value for the parameter FifoQueue."):
+            sqs.create_queue(QueueName=new_name() + suffix, Attributes={"FifoQueue": value})
+
+
+@pytest.mark.parametrize("value", ["true", "True", "TRUE"])
+def test_capital_letters_make_no_difference_to_what_is_true(sqs: Any, new_name: NewName, value: str) -> None:
+    name = f"{new_name()}.fifo"
+    wanted = {"FifoQueue": value, "ContentBasedDeduplication": value, "SqsManagedSseEnabled": value}
+    queue = SqsQueue(sqs, sqs.create_queue(QueueName=name, Attributes=wanted)["QueueUrl"])
+    assert queue.attributes(*wanted) == dict.fromkeys(wanted, "true")
+    assert sqs.create_queue(QueueName=name, Attributes=wanted)["QueueUrl"] == queue.url
+    queue.set(ContentBasedDeduplication="FALSE", SqsManagedSseEnabled="False")
+    assert queue.attributes(*wanted) == {
+        "FifoQueue": "true",
+        "ContentBasedDeduplication": "false",
+        "SqsManagedSseEnabled": "false",
+    }
 
 
 @pytest.mark.parametrize(("name", "least", "most", "default"), RANGES)
@@ -164,7 +181,7 @@ def test_attributes_of_fifo_queues_are_unknown_to_standard_ones(make: QueueMaker
 def test_attributes_of_fifo_queues_have_their_values(make: QueueMaker, name: str, values: tuple[str, ...]) -> None:
     for value in values:
         assert make.fifo(**{name: value}).attributes(name) == {name: value}
-    for value in ("", "x", values[0].upper()):
+    for value in ("", "x", f" {values[0]}"):
         with refused("InvalidAttributeValue", f"Invalid value for the parameter {name}."):
             make.fifo(**{name: value})
 

@@ -160,6 +160,8 @@ def test_faults_that_depend_on_the_past(service: RunningService, web: Web, url: 
     web.call("SendMessage", {"QueueUrl": url, "MessageBody": "x"})
     handle = web.call("ReceiveMessage", {"QueueUrl": url}).json["Messages"][0]["ReceiptHandle"]
     service.advance(31)
+    lease = {"QueueUrl": url, "Consumer": "reader", "Shard": 0, "Sequence": 0}
+    assert web.call("Rockdove.LeaseBatch", lease).status == 200
     change = {"QueueUrl": url, "ReceiptHandle": handle, "VisibilityTimeout": 5}
     _json_fault(web.call("ChangeMessageVisibility", change), "MessageNotInflight", f"{LEGACY}MessageNotInflight")
     assert web.call("PurgeQueue", {"QueueUrl": url}).status == 200

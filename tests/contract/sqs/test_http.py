@@ -186,7 +186,7 @@ def test_pipelined_requests_of_every_kind(wire: Wire, url: str, send: bytes) -> 
         send
         + b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
         + json_request("Nothing", {})
-        + f"GET {path}?Action=ReceiveMessage HTTP/1.1\r\nHost: a\r\n\r\n".encode()
+        + f"GET {path}?Action=ReceiveMessage HTTP/1.1\r\nHost: a\r\nX-Amz-Date: x\r\n\r\n".encode()
         + b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx"
         + json_request("ListQueues", {"QueueNamePrefix": url.rpartition("/")[2]}).replace(b"queue.test", b"other.test")
         + json_request("GetQueueUrl", {"QueueName": url.rpartition("/")[2]})
@@ -259,7 +259,7 @@ def test_byte_by_byte(wire: Wire, web: Web, url: str, send: bytes) -> None:
             wire.send(send[at : at + 1])
         assert wire.read().status == 200
     path = "/" + url.split("/", 3)[3]
-    for byte in f"GET {path}?Action=ReceiveMessage HTTP/1.1\r\nHost: a\r\n\r\n".encode():
+    for byte in f"GET {path}?Action=ReceiveMessage HTTP/1.1\r\nHost: a\r\nX-Amz-Date: x\r\n\r\n".encode():
         wire.send(bytes([byte]))
     assert wire.read().status == 200
     assert _count(web, url) == 1
@@ -380,7 +380,8 @@ def test_the_target_may_be_a_whole_url(wire: Wire, url: str, send: bytes) -> Non
     )
     assert wire.read().status == 200
     path = "/" + url.split("/", 3)[3]
-    wire.send(f"GET http://queue.test{path}?Action=ReceiveMessage HTTP/1.1\r\nHost: queue.test\r\n\r\n".encode())
+    headers = "Host: queue.test\r\nX-Amz-Date: x\r\n\r\n"
+    wire.send(f"GET http://queue.test{path}?Action=ReceiveMessage HTTP/1.1\r\n{headers}".encode())
     assert b"<Body>x</Body>" in wire.read().body
     wire.send(b"GET http://queue.test/health HTTP/1.1\r\nHost: queue.test\r\n\r\n")
     assert wire.read().status == 200

@@ -71,7 +71,7 @@ def test_there_are_at_most_ten(queue: SqsQueue) -> None:
         queue.send(MessageAttributes={f"a{number}": _string("x") for number in range(11)})
 
 
-@pytest.mark.parametrize("name", ["a", "Z" * 256, "a.b.c", "_", "-", "7", "awsome", "amazonas.x", "attr.1øßä"])
+@pytest.mark.parametrize("name", ["a", "Z" * 256, "a.b.c", "_", "-", "7", "awsome", "amazonas.x"])
 def test_names_that_are_taken(queue: SqsQueue, name: str) -> None:
     attributes = {name: _string("x")}
     assert queue.send(MessageAttributes=attributes)["MD5OfMessageAttributes"] == attributes_md5(attributes)

@@ -81,7 +81,7 @@ def test_move_back_and_forth(bench: Bench, queue: Queue) -> None:
     assert queue.read(10) == ["a"]
 
 
-def test_move_only_what_is_in_flight(bench: Bench, queue: Queue) -> None:
+def test_move_only_what_was_received(bench: Bench, queue: Queue) -> None:
     queue.send("delayed", delay_s=100)
     queue.send("waiting")
     delayed, waiting = sorted(queue.peek(), key=lambda entry: entry.id)
@@ -90,7 +90,13 @@ def test_move_only_what_is_in_flight(bench: Bench, queue: Queue) -> None:
     assert queue.count() == (1, 0, 1)
     (entry,) = queue.take(timeout_s=10)
     bench.advance(10)
-    assert not queue.move(entry, 30), "its timeout is over"
+    assert not queue.move(entry, 30, entry.receive_count), "that receive is over"
+    assert queue.count() == (1, 0, 1)
+    assert queue.move(entry, 30), "nobody else has it"
+    assert queue.count() == (0, 1, 1)
+    assert queue.take() == []
+    bench.advance(30)
+    assert [again.id for again in queue.take()] == [entry.id]
     assert queue.remove(entry.id)
     assert not queue.move(entry, 30), "it is gone"
 

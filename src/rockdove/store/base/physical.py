@@ -144,9 +144,10 @@ class Physical(Protocol):
         """Take visible entries and make them invisible. See `Store.delivered`."""
 
     def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
-        """Change when an in-flight entry becomes visible. False: it is gone, or not in flight.
+        """Change when an entry becomes visible that was received. False: it is gone, leased, or was never received.
 
-        With a ``receive_count``, only if that is still the entry's: on FIFO queues a handle ends with its receive.
+        With a ``receive_count``, only if that is still the entry's and it is in flight: on FIFO queues a handle ends
+        with its receive. Without one, an entry that is visible again is hidden again; on FIFO queues it is not.
         """
 
     def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:

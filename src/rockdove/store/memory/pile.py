@@ -122,7 +122,7 @@ class Pile:
 
     def move(self, id: int, visible_us: int, receive_count: int | None) -> bool:
         now_us = self._pass_time()
-        if not self._is_held(id, receive_count):
+        if not (self._is_received(id) if receive_count is None else self._is_held(id, receive_count)):
             return False
         self._place(self._entries[id], visible_us, now_us)
         return True
@@ -281,14 +281,15 @@ class Pile:
         """One receive may ask several physical queues under one attempt id; each remembers its own answer."""
         return f"{self._record.number} {attempt}"
 
-    def _is_held(self, id: int, receive_count: int | None) -> bool:
+    def _is_received(self, id: int) -> bool:
+        """Whether it was received, and is not leased; in a FIFO queue, whether it is in flight."""
         entry = self._entries.get(id)
-        return (
-            entry is not None
-            and id in self._in_flight
-            and entry.visible_us < LEASED_US
-            and (receive_count is None or entry.receive_count == receive_count)
-        )
+        if entry is None or not entry.receive_count or entry.visible_us >= LEASED_US:
+            return False
+        return id in self._in_flight or not self.fifo
+
+    def _is_held(self, id: int, receive_count: int) -> bool:
+        return self._is_received(id) and id in self._in_flight and self._entries[id].receive_count == receive_count
 
     def _place(self, entry: Entry, visible_us: int, now_us: int) -> None:
         """Give an entry another time, and put it where it then belongs."""

@@ -37,6 +37,10 @@ class StandardLine:
 
     def hide(self, entry: Entry) -> None:
         group = group_of(entry)
+        if group in self._by_group and entry.id in self._by_group[group]:
+            # It was visible again.
+            self._by_group[group].drop(entry.id)
+            self._queue_up(group)
         if group and entry.receive_count:
             self._shares.hold(entry.id, group, entry.visible_us)
 

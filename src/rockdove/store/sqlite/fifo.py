@@ -128,6 +128,11 @@ class FifoQueue(GroupedQueue):
             standing, room = [], LOOK_AHEAD
         return changes + self._settle(db, group, now_us)
 
+    def received(self, db: apsw.Connection, id: int) -> Entry | None:
+        """One that is visible again keeps its place: whoever had it has it no more."""
+        found = super().received(db, id)
+        return found if found is not None and found.visible_us > self.clock.now_us() else None
+
     def _waiting(self, db: apsw.Connection, group: str, end_us: int, limit: int) -> list[Entry]:
         return entries(db.execute(_WAITING, (self.record.number, group, WAITING_US, end_us, limit)))
 

@@ -49,11 +49,11 @@ class GroupedQueue(Shelf):
         now = self.clock.now_us()
 
         def call(db: apsw.Connection) -> tuple[bool, list[Change]]:
-            held = self.held(db, id, receive_count, now)
-            if held is None:
+            found = self.received(db, id) if receive_count is None else self.held(db, id, receive_count, now)
+            if found is None:
                 return False, []
             db.execute("UPDATE entry SET t = ? WHERE id = ?", (visible_us, id))
-            return True, [Change(id, (held.visible_us, True), (visible_us, True), group=group_of(held))]
+            return True, [Change(id, (found.visible_us, True), (visible_us, True), group=group_of(found))]
 
         self.change(call, done, told=lambda moved: self.told_moved(visible_us) if moved else None)
 
@@ -83,13 +83,17 @@ class GroupedQueue(Shelf):
 
         self.change(call, done, told=lambda found: self.told_removed(sum(found)))
 
-    def held(self, db: apsw.Connection, id: int, receive_count: int | None, now_us: int) -> Entry | None:
-        """The entry, if it is in flight, and by that very receive if one is named."""
+    def received(self, db: apsw.Connection, id: int) -> Entry | None:
+        """The entry, if it was received, and is not leased."""
         for found in entries(db.execute(statement.SELECT_ENTRY, (id,))):
-            in_flight = found.receive_count > 0 and now_us < found.visible_us < LEASED_US
-            if in_flight and receive_count in (None, found.receive_count):
+            if found.receive_count and found.visible_us < LEASED_US:
                 return found
         return None
+
+    def held(self, db: apsw.Connection, id: int, receive_count: int, now_us: int) -> Entry | None:
+        """The entry, if it is in flight by that very receive."""
+        found = self.received(db, id)
+        return found if found and found.visible_us > now_us and found.receive_count == receive_count else None
 
     def release(self, claimed: Sequence[Entry], done: Done[None]) -> None:
         now = self.clock.now_us()

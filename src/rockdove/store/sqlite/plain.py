@@ -211,7 +211,7 @@ class PlainQueue(Shelf):
             for old in entries(db.execute(statement.SELECT_ENTRY, (id,))):
                 if old.visible_us == LEASED_US:
                     return False, []
-                if not old.receive_count or old.visible_us <= now:
+                if not old.receive_count or (receive_count is not None and old.visible_us <= now):
                     return False, [Change(id, None, None, old)]
                 new = Entry(id, visible_us, old.message, old.receive_count, old.first_received_us)
                 db.execute("UPDATE entry SET t = ? WHERE id = ?", (visible_us, id))
