@@ -55,7 +55,7 @@ test-quick: environment ## tests that need Python alone; a few minutes
 
 .PHONY: test-faults
 test-faults: setup ## tests that kill, cut and fill the disk; the contract of the service over several front-ends
-	@scripts/need.sh sqlite3=sqlite3
+	@scripts/need.sh sqlite3=sqlite3 cc=gcc
 	$(PYTEST) tests/faults $(SLOW) $(ARGS)
 	TEST_SERVICE=front-ends $(PYTEST) tests/contract/sqs tests/contract/gate $(ARGS)
 
@@ -128,11 +128,14 @@ bench-peers: setup ## the same loads on ElasticMQ and moto
 	@$(BIN)/python -m bench.peers $(ARGS)
 
 .PHONY: bench-long
-bench-long: setup ## ten million messages in one queue, then 200 clients for ten minutes
-	@scripts/need.sh wrk=wrk
+bench-long: setup ## ten million messages in one queue, 200 clients for ten minutes, and histories under faults
+	@scripts/need.sh wrk=wrk cc=gcc
 	@$(BIN)/python -m bench.depth $(ARGS)
 	@$(BIN)/python -m bench.analysis --events 50000000
 	@$(BIN)/python -m bench.soak $(SOAK_ARGS)
+	@$(BIN)/python -m bench.history --store sqlite
+	@$(BIN)/python -m bench.history --store sqlite --workers 0
+	@$(BIN)/python -m bench.history --store memory
 
 .PHONY: clean
 clean: ## remove the environment, the npm packages and every cache; the data folder stays

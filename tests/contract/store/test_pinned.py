@@ -56,5 +56,5 @@ def test_a_change_that_comes_too_late_leaves_the_message_where_it_was(bench: Ben
     (id,) = queue.send("a")
     queue.take(1, timeout_s=10)
     bench.advance(11)
-    assert not bench.do(queue.physical().move, id, bench.now_us + us(30), None)
+    assert not bench.do(queue.physical().move, id, bench.now_us + us(30), 1)
     assert queue.read() == ["a"]

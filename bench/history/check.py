@@ -1,0 +1,252 @@
+"""Checks a history. Each check gives the violations that it finds, and none where a client cannot know."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+
+import msgspec
+
+from bench.history.call import Call, History, Outcome
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """``rule`` is the check's name, ``text`` says what happened."""
+
+    rule: str
+    text: str
+
+
+def check(history: History) -> list[Violation]:
+    """All violations, by rule."""
+    record = _Record(history)
+    found = []
+    for rule in RULES:
+        found += [Violation(rule.__name__, text) for text in rule(record)]
+    return found
+
+
+class _Delivery(msgspec.Struct, frozen=True):
+    """One message of one receive."""
+
+    call: Call
+    body: str
+    message_id: str
+
+
+class _Record:
+    """A history, sorted for the checks."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.by_op: defaultdict[str, list[Call]] = defaultdict(list)
+        for call in history.calls:
+            self.by_op[call.op].append(call)
+        self.sends = {body: _together(calls) for body, calls in _by_body(self.by_op["send"]).items()}
+        self.deletes = _by_body(self.by_op["delete"])
+        self.hides = _by_body(self.by_op["hide"])
+        self.deliveries: defaultdict[str, list[_Delivery]] = defaultdict(list)
+        for call in sorted(self.by_op["receive"], key=lambda call: call.end_s):
+            for got in call.got:
+                self.deliveries[got.body].append(_Delivery(call, got.body, got.message_id))
+        self.drained = Counter(got.body for call in self.by_op["drain"] for got in call.got)
+        self.purges: defaultdict[str, list[Call]] = defaultdict(list)
+        for call in self.by_op["purge"]:
+            if call.outcome is not Outcome.REFUSED:
+                self.purges[call.queue].append(call)
+        # What a lease held that was acknowledged, or may have been.
+        through = {call.queue: -1 for call in self.by_op["lease"]}
+        for call in self.by_op["ack"]:
+            if call.outcome is not Outcome.REFUSED:
+                through[call.queue] = max(through.get(call.queue, -1), call.sequence)
+        self.acked = {
+            got.body for call in self.by_op["lease"] for got in call.got if call.sequence <= through[call.queue]
+        }
+        self.jumps = [fault for fault in history.faults if fault.jump_s]
+
+    def may_be_purged(self, send: Call) -> bool:
+        """Whether a purge may have met a message: one that ended before the send began has not."""
+        return any(purge.outcome is Outcome.UNKNOWN or purge.end_s >= send.begin_s for purge in self.purges[send.queue])
+
+    def jumped(self, begin_s: float, end_s: float) -> bool:
+        """Whether the service's clock was set in that time."""
+        return any(fault.begin_s <= end_s and fault.end_s >= begin_s for fault in self.jumps)
+
+
+def _together(calls: list[Call]) -> Call:
+    """A message that was sent again: from when on it may be there, and whether it is."""
+    first = min(calls, key=lambda call: call.begin_s)
+    done = [call for call in calls if call.outcome is Outcome.DONE]
+    return msgspec.structs.replace(done[0] if done else calls[-1], begin_s=first.begin_s)
+
+
+def _by_body(calls: Iterable[Call]) -> defaultdict[str, list[Call]]:
+    found: defaultdict[str, list[Call]] = defaultdict(list)
+    for call in calls:
+        for body in call.bodies:
+            found[body].append(call)
+    return found
+
+
+def lost(record: _Record) -> Iterator[str]:
+    """What was acknowledged is there at the end, unless somebody deleted it, or tried to."""
+    for body, send in record.sends.items():
+        gone = body in record.deletes or body in record.acked or record.may_be_purged(send)
+        if send.outcome is Outcome.DONE and not gone and not record.drained[body]:
+            yield f"{body} was sent to {send.queue} and is gone"
+    for call in record.by_op["publish"]:
+        for body in call.bodies:
+            if call.outcome is Outcome.DONE and not record.drained[body]:
+                yield f"{body} was published in {call.queue} and is gone"
+
+
+def back(record: _Record) -> Iterator[str]:
+    """What was deleted is gone for good."""
+    for body, deletes in record.deletes.items():
+        ended = [call.end_s for call in deletes if call.outcome is Outcome.DONE]
+        if not ended:
+            continue
+        later = [each.call for each in record.deliveries[body] if each.call.begin_s > min(ended)]
+        if later or record.drained[body]:
+            yield f"{body} was deleted and came back"
+    for body, send in record.sends.items():
+        if send.outcome is not Outcome.DONE:
+            # Who knows when it was stored?
+            continue
+        purged = [
+            purge.end_s
+            for purge in record.purges[send.queue]
+            if purge.outcome is Outcome.DONE and purge.begin_s > send.end_s
+        ]
+        late = [each.call for each in record.deliveries[body] if purged and each.call.begin_s > min(purged)]
+        if late or (purged and record.drained[body]):
+            yield f"{body} was purged and came back"
+
+
+def twice(record: _Record) -> Iterator[str]:
+    """One send is one message: also one that was sent again under its deduplication id, or published again."""
+    ids: defaultdict[str, set[str]] = defaultdict(set)
+    for call in record.history.calls:
+        if call.op in ("receive", "drain", "lease") and call.queue not in record.history.renaming:
+            for got in call.got:
+                ids[got.body].add(got.message_id)
+    for body, found in ids.items():
+        if len(found) > 1:
+            yield f"{body} is {len(found)} messages"
+    for body, number in record.drained.items():
+        if number > 1:
+            yield f"{body} was drained {number} times"
+
+
+def early(record: _Record) -> Iterator[str]:
+    """Nobody gets a message while it is hidden from him."""
+    for body, deliveries in record.deliveries.items():
+        for first, second in pairwise(deliveries):
+            until_s = first.call.begin_s + first.call.timeout_s
+            if second.call.end_s >= until_s or second.call.begin_s < first.call.end_s:
+                continue
+            if _was_changed(record, first, second.call.end_s):
+                continue
+            yield f"{body} was received again {until_s - second.call.end_s:.3f} s before its timeout was over"
+
+
+def _was_changed(record: _Record, first: _Delivery, end_s: float) -> bool:
+    """Whether it may have become visible by other means than its time."""
+    for call in record.hides[first.body] + record.deletes[first.body]:
+        # What nobody has answered may be carried out later.
+        is_over = call.outcome is not Outcome.UNKNOWN and call.end_s < first.call.begin_s
+        if call.begin_s <= end_s and not is_over:
+            return True
+    return record.jumped(first.call.begin_s, end_s)
+
+
+def order(record: _Record) -> Iterator[str]:
+    """Messages of a group are given for the first time in the order in which they were sent."""
+    for group, sends in _groups(record).items():
+        before: tuple[float, str] | None = None
+        for send in sends:
+            body = send.bodies[0]
+            found = record.deliveries[body]
+            if not found:
+                continue
+            first = min(found, key=lambda each: each.call.end_s).call
+            if before is not None and first.end_s < before[0]:
+                yield f"{body} of group {group} was given before {before[1]}"
+            if send.outcome is Outcome.DONE:
+                begin_s = min(each.call.begin_s for each in found)
+                before = max(before or (begin_s, body), (begin_s, body))
+
+
+def _groups(record: _Record) -> dict[str, list[Call]]:
+    """What was sent to each group, in order. A group has one sender."""
+    found: defaultdict[str, list[Call]] = defaultdict(list)
+    for call in record.by_op["send"]:
+        if call.group is not None and call.queue in record.history.fifo and call.outcome is not Outcome.REFUSED:
+            found[f"{call.queue} {call.group}"].append(call)
+    # One that was sent again counts where it was sent first.
+    return {
+        group: sorted({call.bodies[0]: record.sends[call.bodies[0]] for call in calls}.values(), key=_begin)
+        for group, calls in found.items()
+    }
+
+
+def _begin(call: Call) -> float:
+    return call.begin_s
+
+
+def together(record: _Record) -> Iterator[str]:
+    """While a message of a group is held, none behind it is given."""
+    for group, sends in _groups(record).items():
+        place = {send.bodies[0]: at for at, send in enumerate(sends)}
+        given = sorted((each for body in place for each in record.deliveries[body]), key=lambda each: each.call.begin_s)
+        for at, first in enumerate(given):
+            until_s = first.call.begin_s + first.call.timeout_s
+            for second in given[at + 1 :]:
+                if second.call.begin_s >= until_s:
+                    break
+                behind = place[second.body] > place[first.body]
+                inside = second.call is not first.call and first.call.end_s < second.call.begin_s
+                is_held = second.call.end_s < until_s and not _was_changed(record, first, second.call.end_s)
+                if behind and inside and is_held:
+                    yield f"{second.body} of group {group} was given while {first.body} was held"
+
+
+def leases(record: _Record) -> Iterator[str]:
+    """A lease that is asked for again holds the same; no message is in two."""
+    content: dict[tuple[str, int], list[str]] = {}
+    place: dict[tuple[str, str], int] = {}
+    for call in record.by_op["lease"]:
+        if call.outcome is not Outcome.DONE:
+            continue
+        bodies = [got.body for got in call.got]
+        known = content.setdefault((call.queue, call.sequence), bodies)
+        if known != bodies:
+            yield f"lease {call.sequence} of {call.queue} was {len(known)} messages, and then {len(bodies)} others"
+        for body in bodies:
+            other = place.setdefault((call.queue, body), call.sequence)
+            if other != call.sequence:
+                yield f"{body} of {call.queue} is in the leases {other} and {call.sequence}"
+
+
+def counts(record: _Record) -> Iterator[str]:
+    """What a queue says it holds is what is in it."""
+    drained = Counter(call.queue for call in record.by_op["drain"] for _ in call.got)
+    for queue, number in record.history.counts.items():
+        if number != drained[queue]:
+            yield f"{queue} said that it holds {number} messages, and held {drained[queue]}"
+
+
+RULES: tuple[Callable[[_Record], Iterator[str]], ...] = (lost, back, twice, early, order, together, leases, counts)
+
+
+def summary(history: History) -> str:
+    """How much was done, in one line for each kind."""
+    outcomes = Counter((call.op, call.outcome) for call in history.calls)
+    faults: Counter[str] = Counter(fault.kind for fault in history.faults)
+    lines = []
+    for op in sorted({op for op, _ in outcomes}):
+        numbers = (f"{outcomes[op, outcome]:,} {outcome.value}" for outcome in Outcome if outcomes[op, outcome])
+        lines.append(f"{op}: {', '.join(numbers)}")
+    lines.append(f"faults: {', '.join(f'{number} {kind}' for kind, number in sorted(faults.items())) or 'none'}")
+    return "\n".join(lines)

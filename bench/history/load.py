@@ -1,0 +1,297 @@
+"""The clients: each does what its queue is for, over and over, and records every call."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+
+from bench.error import BenchError
+from bench.history.call import Call, Got, History, Outcome
+from rockdove.client import Client, Unreachable
+from rockdove.client.error import UnexpectedAnswer
+from rockdove.core.errors import Fault, ServiceUnavailable, Throttling
+from rockdove.wire.shape import Message
+
+# Seconds for which a receive hides its messages: short, so that many come back.
+TIMEOUTS_S = (1, 2, 4)
+# How long the service may need until it answers again, and to give back what is in flight.
+HEAL_S = 60.0
+# The longest that anything is hidden.
+_SETTLE_S = max(TIMEOUTS_S) + 1.5
+
+STANDARD, FAIR, FIFO, FAILING, DEAD, LEASED, PUBLISHED, PURGED = (
+    "standard",
+    "fair",
+    "fifo.fifo",
+    "failing",
+    "dead",
+    "leased",
+    "published",
+    "purged",
+)
+QUEUES = (STANDARD, FAIR, FIFO, FAILING, DEAD, LEASED, PUBLISHED, PURGED)
+
+
+class Recorder:
+    """Calls, of all threads."""
+
+    def __init__(self) -> None:
+        self.history = History(fifo={FIFO}, renaming={FAILING, DEAD})
+        self._bodies = count()
+
+    def body(self, queue: str) -> str:
+        return f"{queue}/{next(self._bodies)}"
+
+    @contextlib.contextmanager
+    def call(self, op: str, queue: str, **fields: object) -> Iterator[Call]:
+        """Records what is done inside; ``outcome`` is what the error, or its absence, says."""
+        made = Call(op, queue, time.monotonic(), 0.0, Outcome.DONE, **fields)  # type: ignore[arg-type]
+        try:
+            yield made
+        except (ServiceUnavailable, Throttling):
+            # By their definition nothing has been done.
+            made.outcome = Outcome.REFUSED
+        except Fault as fault:
+            made.outcome = Outcome.UNKNOWN if fault.status >= 500 else Outcome.REFUSED
+        except (Unreachable, UnexpectedAnswer):
+            made.outcome = Outcome.UNKNOWN
+        made.end_s = time.monotonic()
+        self.history.calls.append(made)
+
+
+def gotten(messages: Sequence[Message]) -> list[Got]:
+    return [Got(message.body, message.message_id) for message in messages]
+
+
+class Clients:
+    """Threads, each with a client that asks once only."""
+
+    def __init__(self, endpoint: str, seed: int, recorder: Recorder) -> None:
+        self._endpoint = endpoint
+        self._seed = seed
+        self._recorder = recorder
+        self._over = threading.Event()
+        self._errors: list[BaseException] = []
+        # Of the next lease; there is one consumer.
+        self._sequence = 0
+        roles: list[Callable[[Client, random.Random], None]] = [
+            *[self._send(STANDARD)] * 2,
+            *[self._consume(STANDARD)] * 2,
+            *[self._send_fair] * 2,
+            *[self._consume(FAIR)] * 2,
+            *[self._send_fifo(f"sender-{number}") for number in range(3)],
+            *[self._consume(FIFO)] * 3,
+            self._send(FAILING),
+            self._fail,
+            self._redrive,
+            self._send(LEASED),
+            self._lease,
+            self._publish,
+            self._send(PURGED),
+            self._consume(PURGED),
+            self._purge,
+        ]
+        self._threads = [
+            threading.Thread(target=self._run, args=(number, role), name=f"client-{number}")
+            for number, role in enumerate(roles)
+        ]
+
+    def make_queues(self) -> None:
+        with Client(self._endpoint) as client:
+            for name in QUEUES:
+                client.create_queue(name, attributes={"FifoQueue": "true"} if name == FIFO else {})
+            arn = client.attributes(DEAD, ["QueueArn"])["QueueArn"]
+            policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 2})
+            client.set_attributes(FAILING, {"RedrivePolicy": policy})
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+        if self._errors:
+            raise self._errors[0]
+
+    def _run(self, number: int, role: Callable[[Client, random.Random], None]) -> None:
+        rng = random.Random(f"{self._seed} {number}")
+        try:
+            with Client(self._endpoint, retry=None, timeout_s=10) as client:
+                while not self._over.is_set():
+                    before = len(self._recorder.history.calls)
+                    role(client, rng)
+                    # The service that is away is not asked thousands of times a second.
+                    calls = self._recorder.history.calls[before:]
+                    troubled = any(call.outcome is not Outcome.DONE for call in calls)
+                    self._over.wait(rng.uniform(0.05, 0.2) if troubled else rng.uniform(0, 0.01))
+        except BaseException as error:
+            self._errors.append(error)
+
+    # Roles.
+
+    def _send(self, queue: str) -> Callable[[Client, random.Random], None]:
+        def send(client: Client, rng: random.Random) -> None:
+            bodies = [self._recorder.body(queue) for _ in range(rng.choice([1, 1, 1, 5]))]
+            if len(bodies) == 1:
+                with self._recorder.call("send", queue, bodies=bodies):
+                    client.send(queue, bodies[0])
+                return
+            with self._recorder.call("send", queue, bodies=bodies) as call:
+                answer = client.send_batch(queue, bodies)
+                if answer.failed:
+                    call.bodies = [bodies[int(entry.id)] for entry in answer.successful]
+            self._over.wait(0.05)
+
+        return send
+
+    def _send_fair(self, client: Client, rng: random.Random) -> None:
+        body = self._recorder.body(FAIR)
+        with self._recorder.call("send", FAIR, bodies=[body], group=(group := rng.choice("aaab"))):
+            client.send(FAIR, body, group_id=group)
+
+    def _send_fifo(self, group: str) -> Callable[[Client, random.Random], None]:
+        def send(client: Client, rng: random.Random) -> None:
+            body = self._recorder.body(FIFO)
+            while not self._over.is_set():
+                # Again until it is acknowledged, and at times once more: it is stored once.
+                with self._recorder.call("send", FIFO, bodies=[body], group=group) as call:
+                    client.send(FIFO, body, group_id=group, deduplication_id=body.replace("/", "-"))
+                if call.outcome is Outcome.DONE and rng.random() > 0.1:
+                    return
+                self._over.wait(0.02 if call.outcome is Outcome.DONE else 0.2)
+
+        return send
+
+    def _consume(self, queue: str) -> Callable[[Client, random.Random], None]:
+        def consume(client: Client, rng: random.Random) -> None:
+            timeout_s = rng.choice(TIMEOUTS_S)
+            messages: list[Message] = []
+            with self._recorder.call("receive", queue, timeout_s=timeout_s) as call:
+                limit, wait_s = rng.choice([1, 3, 10]), rng.choice([0, 1])
+                messages = client.receive(queue, limit=limit, wait_s=wait_s, visibility_s=timeout_s)
+                call.got = gotten(messages)
+            for message in messages:
+                self._finish(client, rng, queue, message)
+
+        return consume
+
+    def _finish(self, client: Client, rng: random.Random, queue: str, message: Message) -> None:
+        fate = rng.random()
+        if fate < 0.7:
+            with self._recorder.call("delete", queue, bodies=[message.body]):
+                client.delete(queue, message.receipt_handle)
+        elif fate < 0.8:
+            with self._recorder.call("hide", queue, bodies=[message.body], timeout_s=0.0):
+                client.change_visibility(queue, message.receipt_handle, 0)
+        # Else it is forgotten, and comes back.
+
+    def _fail(self, client: Client, rng: random.Random) -> None:
+        """Every other message always fails."""
+        messages: list[Message] = []
+        with self._recorder.call("receive", FAILING, timeout_s=1) as call:
+            messages = client.receive(FAILING, limit=10, wait_s=1, visibility_s=1)
+            call.got = gotten(messages)
+        for message in messages:
+            if int(message.body.rpartition("/")[2]) % 2:
+                with self._recorder.call("delete", FAILING, bodies=[message.body]):
+                    client.delete(FAILING, message.receipt_handle)
+
+    def _redrive(self, client: Client, rng: random.Random) -> None:
+        self._over.wait(rng.uniform(2, 6))
+        with self._recorder.call("move", DEAD):
+            client.start_move(DEAD)
+
+    def _lease(self, client: Client, rng: random.Random) -> None:
+        """The leases of one consumer, one after another, each asked for until it is answered, and at times again."""
+        sequence = self._sequence
+        with self._recorder.call("lease", LEASED, sequence=sequence) as call:
+            given = client.lease_batch(LEASED, "reader", 0, sequence, limit=20, wait_s=1)
+            call.got = [Got(message.body, message.message_id) for message in given.messages]
+        if call.outcome is not Outcome.DONE or rng.random() < 0.2:
+            return
+        with self._recorder.call("ack", LEASED, sequence=sequence) as ack:
+            client.ack_through(LEASED, "reader", sequence, shard=0)
+        # Also if nobody knows: a lease that has ended cannot be asked for again.
+        if ack.outcome is not Outcome.REFUSED:
+            self._sequence = sequence + 1
+
+    def _publish(self, client: Client, rng: random.Random) -> None:
+        """One batch: attempts under names of their own until one is told that it is published, or another was."""
+        bodies = [self._recorder.body(PUBLISHED) for _ in range(10)]
+        batch = int(bodies[0].rpartition("/")[2])
+        while not self._over.is_set():
+            with self._recorder.call("publish", PUBLISHED, bodies=bodies, batch=batch) as call:
+                client.publish_once(PUBLISHED, "history", batch, 0, f"{rng.random()}", bodies)
+            if call.outcome is Outcome.DONE and rng.random() > 0.2:
+                break
+            self._over.wait(0.1)
+        self._over.wait(rng.uniform(0.1, 0.5))
+
+    def _purge(self, client: Client, rng: random.Random) -> None:
+        self._over.wait(rng.uniform(1, 4))
+        with self._recorder.call("purge", PURGED):
+            client.purge(PURGED)
+
+
+def drain(endpoint: str, recorder: Recorder) -> None:
+    """When all is quiet: what each queue says that it holds, and then what it does hold."""
+    with Client(endpoint) as client:
+        _heal(client)
+        for queue in QUEUES:
+            with contextlib.suppress(Fault):
+                client.release_consumer(queue, "reader", forget=True)
+        _wait_for_tasks(client)
+        # Else a drain would send dead letters away that were counted where they are.
+        client.set_attributes(FAILING, {"RedrivePolicy": ""})
+        time.sleep(_SETTLE_S)
+        for queue in QUEUES:
+            recorder.history.counts[queue] = _count(client, queue)
+        for queue in QUEUES:
+            while messages := _take(client, queue, recorder):
+                for message in messages:
+                    client.delete(queue, message.receipt_handle)
+            left = _count(client, queue)
+            if left:
+                raise BenchError(f"{queue} still holds {left} messages that nobody gets")
+
+
+def _take(client: Client, queue: str, recorder: Recorder) -> list[Message]:
+    messages: list[Message] = []
+    with recorder.call("drain", queue) as call:
+        messages = client.receive(queue, limit=10, wait_s=0, visibility_s=600)
+        call.got = gotten(messages)
+    if call.outcome is not Outcome.DONE:
+        raise BenchError(f"{queue} could not be drained")
+    return messages
+
+
+def _count(client: Client, queue: str) -> int:
+    found = client.attributes(queue)
+    return sum(int(value) for name, value in found.items() if name.startswith("ApproximateNumberOfMessages"))
+
+
+def _heal(client: Client) -> None:
+    end_s = time.monotonic() + HEAL_S
+    while True:
+        try:
+            client.send(STANDARD, f"{STANDARD}/healed-{time.monotonic_ns()}")
+            return
+        except (Fault, Unreachable) as error:
+            if time.monotonic() > end_s:
+                raise BenchError(f"the service takes no messages any more: {error}") from None
+            time.sleep(0.2)
+
+
+def _wait_for_tasks(client: Client) -> None:
+    end_s = time.monotonic() + HEAL_S
+    while any(task.status == "RUNNING" for task in client.move_tasks(DEAD)):
+        if time.monotonic() > end_s:
+            raise BenchError("a move task does not end")
+        time.sleep(0.2)

@@ -1,0 +1,209 @@
+"""The service under test: a process that can be killed, paused and restarted, with a clock and a disk that can fail."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import mmap
+import os
+import random
+import signal
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.error import BenchError
+from bench.history.call import Fault
+from bench.server import PROGRAM, announced, free_port
+
+# As in shim.c: by how much the clock is wrong, and the errors of writes and of syncs.
+_CONTROL = struct.Struct("<qii")
+_SHIM = Path(__file__).parent / "shim.c"
+_START_S = 60.0
+_STOP_S = 60.0
+# Seconds between two faults.
+PAUSE_S = (0.5, 3.0)
+MOST_JUMP_S = 60
+
+
+class Service:
+    """Runs once started, on one port for its whole life."""
+
+    def __init__(self, folder: Path, store: str, workers: int) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self._log = folder / "service.log"
+        self.endpoint = f"http://127.0.0.1:{(port := free_port())}"
+        control = folder / "control"
+        control.write_bytes(bytes(_CONTROL.size))
+        with control.open("r+b") as file:
+            self._control = mmap.mmap(file.fileno(), _CONTROL.size)
+        self._environment = {
+            **os.environ,
+            "LD_PRELOAD": str(_build(folder)),
+            "BENCH_HISTORY_CONTROL": str(control),
+        }
+        self._command = [PROGRAM, "serve", "--port", str(port), "--no-cool-down"]
+        self._command += ["--store", store, "--data", str(folder / "data"), "--workers", str(workers)]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, env=self._environment)
+        end_s = time.monotonic() + _START_S
+        while announced(self._log) is None:
+            if self._process.poll() is not None or time.monotonic() > end_s:
+                raise BenchError(f"the service did not start:\n{self.log()}")
+            time.sleep(0.02)
+
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")[-3000:]
+
+    def kill(self) -> None:
+        """All of it: the others do not outlive the parent."""
+        assert self._process is not None
+        children = self.children()
+        self._process.kill()
+        self._process.wait()
+        end_s = time.monotonic() + _STOP_S
+        while any(map(_is_alive, children)):
+            if time.monotonic() > end_s:
+                raise BenchError("processes of the service have outlived their parent")
+            time.sleep(0.01)
+
+    def stop(self) -> int:
+        assert self._process is not None
+        self._process.terminate()
+        return self._process.wait(_STOP_S)
+
+    def children(self) -> list[int]:
+        """The owner and the front-ends, if there are several processes."""
+        assert self._process is not None
+        text = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text()
+        return [int(pid) for pid in text.split()]
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def fail(self, write_error: int = 0, sync_error: int = 0) -> None:
+        """Let writes and syncs of the data fail, or no more."""
+        offset_ns = _CONTROL.unpack(self._control)[0]
+        self._control[:] = _CONTROL.pack(offset_ns, write_error, sync_error)
+
+    def set_clock(self, offset_s: float) -> float:
+        """Make the clock wrong by so much; by how much that sets it."""
+        before_ns, *errors = _CONTROL.unpack(self._control)
+        self._control[:] = _CONTROL.pack(int(offset_s * 1e9), *errors)
+        return float(offset_s - before_ns / 1e9)
+
+    def close(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def _build(folder: Path) -> Path:
+    library = folder / "shim.so"
+    command = ["cc", "-shared", "-fPIC", "-O2", "-o", str(library), str(_SHIM), "-ldl"]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise BenchError("there is no C compiler: install gcc") from None
+    except subprocess.CalledProcessError as error:
+        raise BenchError(f"{_SHIM} cannot be compiled:\n{error.stderr}") from None
+    return library
+
+
+class Trouble(threading.Thread):
+    """Hits a service with faults until told to end."""
+
+    def __init__(self, service: Service, store: str, rng: random.Random) -> None:
+        super().__init__(name="trouble")
+        self._service = service
+        self._rng = rng
+        self._over = threading.Event()
+        self.faults: list[Fault] = []
+        self.error: BaseException | None = None
+        kinds: list[Callable[[], float | None]] = [self.pause, self.clock, self.kill_front_end]
+        if store != "memory":
+            # What is in memory does not outlive its process.
+            kinds += [self.kill, self.kill, self.restart, self.kill_owner, self.full, self.broken]
+        self._kinds = kinds
+
+    def run(self) -> None:
+        try:
+            while not self._over.wait(self._rng.uniform(*PAUSE_S)):
+                act = self._rng.choice(self._kinds)
+                begin_s = time.monotonic()
+                jump_s = act()
+                self.faults.append(Fault(act.__name__, begin_s, time.monotonic(), jump_s or 0.0))
+        except BaseException as error:
+            self.error = error
+
+    def end(self) -> None:
+        """The service is whole when this returns, and its clock as late as it ever was: so nothing stays hidden."""
+        self._over.set()
+        self.join()
+        if self.error is not None:
+            raise self.error
+        begin_s = time.monotonic()
+        jump_s = self._service.set_clock(MOST_JUMP_S)
+        self.faults.append(Fault("clock", begin_s, time.monotonic(), jump_s))
+
+    def kill(self) -> None:
+        self._service.kill()
+        self._service.start()
+
+    def restart(self) -> None:
+        code = self._service.stop()
+        if code != 0:
+            raise BenchError(f"the service ended with {code} when it was told to stop:\n{self._service.log()}")
+        self._service.start()
+
+    def kill_owner(self) -> None:
+        self._kill_child(0)
+
+    def kill_front_end(self) -> None:
+        self._kill_child(-1)
+
+    def _kill_child(self, which: int) -> None:
+        children = self._service.children()
+        if len(children) > 1:
+            _send(sorted(children)[which], signal.SIGKILL)
+
+    def pause(self) -> None:
+        pid = self._rng.choice([self._service.pid, *self._service.children()])
+        _send(pid, signal.SIGSTOP)
+        time.sleep(self._rng.uniform(0.1, 2.5))
+        _send(pid, signal.SIGCONT)
+
+    def clock(self) -> float:
+        return self._service.set_clock(self._rng.uniform(-MOST_JUMP_S, MOST_JUMP_S))
+
+    def full(self) -> None:
+        self._service.fail(write_error=errno.ENOSPC)
+        time.sleep(self._rng.uniform(0.2, 2.0))
+        self._service.fail()
+
+    def broken(self) -> None:
+        which = self._rng.choice(["write_error", "sync_error"])
+        self._service.fail(**{which: errno.EIO})
+        time.sleep(self._rng.uniform(0.1, 1.0))
+        self._service.fail()

@@ -1,0 +1,154 @@
+"""The checker of histories, checked: what is wrong is found, and what nobody can know is not called wrong."""
+
+from typing import Any
+
+import pytest
+
+from bench.history.call import Call, Fault, Got, History, Outcome
+from bench.history.check import RULES, check, summary
+
+DONE, UNKNOWN, REFUSED = Outcome.DONE, Outcome.UNKNOWN, Outcome.REFUSED
+FIFO = "q.fifo"
+
+
+def call(op: str, at: float, *bodies: str, queue: str = "q", outcome: Outcome = DONE, **fields: Any) -> Call:
+    """From ``at`` to a tenth of a second later."""
+    return Call(op, queue, at, at + 0.1, outcome, bodies=list(bodies), **fields)
+
+
+def received(at: float, *bodies: str, op: str = "receive", timeout_s: float = 10, **fields: Any) -> Call:
+    ids = fields.pop("ids", None) or [f"id-{body}" for body in bodies]
+    got = [Got(body, id) for body, id in zip(bodies, ids, strict=True)]
+    return call(op, at, got=got, timeout_s=timeout_s, **fields)
+
+
+def drained(*bodies: str, **fields: Any) -> Call:
+    return received(1_000, *bodies, op="drain", **fields)
+
+
+def rules(*calls: Call, **fields: Any) -> set[str]:
+    return {violation.rule for violation in check(History(list(calls), fifo={FIFO}, **fields))}
+
+
+def group(at: float, body: str, outcome: Outcome = DONE) -> Call:
+    return call("send", at, body, queue=FIFO, group="g", outcome=outcome)
+
+
+VIOLATIONS = {
+    "sent and not there": ("lost", [call("send", 0, "a")]),
+    "received, not deleted, not there": ("lost", [call("send", 0, "a"), received(1, "a")]),
+    "published and not there": ("lost", [call("publish", 0, "a", "b"), drained("a")]),
+    "lost before the purge ended": ("lost", [call("send", 5, "a"), call("purge", 0)]),
+    "leased, not acknowledged, not there": ("lost", [call("send", 0, "a"), received(1, "a", op="lease", sequence=3)]),
+    "deleted and received": (
+        "back",
+        [call("send", 0, "a"), received(1, "a"), call("delete", 2, "a"), received(30, "a")],
+    ),
+    "deleted and drained": ("back", [call("send", 0, "a"), received(1, "a"), call("delete", 2, "a"), drained("a")]),
+    "purged and received": ("back", [call("send", 0, "a"), call("purge", 1), received(2, "a")]),
+    "purged and drained": ("back", [call("send", 0, "a"), call("purge", 1), drained("a")]),
+    "two ids": ("twice", [call("send", 0, "a"), received(1, "a"), drained("a", ids=["other"])]),
+    "drained twice": ("twice", [call("send", 0, "a"), drained("a", "a")]),
+    "sent twice under one deduplication id": (
+        "twice",
+        [group(0, "a", UNKNOWN), group(1, "a"), drained("a", "a", ids=["1", "2"], queue=FIFO)],
+    ),
+    "received while hidden": ("early", [call("send", 0, "a"), received(1, "a"), received(5, "a"), drained("a")]),
+    "out of order": (
+        "order",
+        [group(0, "a"), group(1, "b"), received(2, "b", queue=FIFO), received(3, "a", queue=FIFO), drained("a", "b")],
+    ),
+    "two of a group": (
+        "together",
+        [group(0, "a"), group(1, "b"), received(2, "a", queue=FIFO), received(3, "b", queue=FIFO), drained("a", "b")],
+    ),
+    "a lease that changes": (
+        "leases",
+        [received(1, "a", "b", op="lease"), received(2, "a", op="lease"), drained("a", "b")],
+    ),
+    "in two leases": (
+        "leases",
+        [received(1, "a", op="lease", sequence=0), received(2, "a", op="lease", sequence=1), drained("a")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rule", "calls"), VIOLATIONS.values(), ids=VIOLATIONS)
+def test_a_planted_violation_is_found(rule: str, calls: list[Call]) -> None:
+    assert rules(*calls) == {rule}
+
+
+def test_a_wrong_count_is_found() -> None:
+    assert rules(call("send", 0, "a"), drained("a"), counts={"q": 2}) == {"counts"}
+    assert rules(call("send", 0, "a"), drained("a"), counts={"q": 1}) == set()
+
+
+def test_every_rule_has_a_planted_violation() -> None:
+    assert {rule for rule, _ in VIOLATIONS.values()} | {"counts"} == {rule.__name__ for rule in RULES}
+
+
+def test_a_good_history() -> None:
+    calls = [
+        call("send", 0, "a", "b"),
+        received(1, "a", "b", timeout_s=3),
+        call("delete", 2, "a"),
+        received(5, "b"),
+        drained("b"),
+    ]
+    assert rules(*calls, counts={"q": 1}) == set()
+
+
+EXCUSED = {
+    "nobody knows whether it was sent": [call("send", 0, "a", outcome=UNKNOWN)],
+    "it was refused": [call("send", 0, "a", outcome=REFUSED)],
+    "nobody knows whether it was deleted": [call("send", 0, "a"), call("delete", 1, "a", outcome=UNKNOWN)],
+    "it was purged": [call("send", 0, "a"), call("purge", 0.05)],
+    "a purge that may still come": [call("send", 5, "a"), call("purge", 0, outcome=UNKNOWN)],
+    "it was acknowledged": [call("send", 0, "a"), received(1, "a", op="lease"), call("ack", 2)],
+    "it was shown": [
+        call("send", 0, "a"),
+        received(1, "a"),
+        call("hide", 2, "a"),
+        received(3, "a"),
+        drained("a"),
+    ],
+    "it may have been shown late": [
+        call("send", 0, "a"),
+        received(1, "a"),
+        call("hide", 2, "a", outcome=UNKNOWN),
+        received(30, "a"),
+        received(33, "a"),
+        drained("a"),
+    ],
+    "both at the same time": [call("send", 0, "a"), received(1, "a"), received(1.05, "a"), drained("a")],
+    "in one receive": [group(0, "a"), group(1, "b"), received(2, "a", "b", queue=FIFO), drained("a", "b")],
+    "the first again before the second": [
+        group(0, "a"),
+        group(1, "b"),
+        received(2, "a", "b", queue=FIFO),
+        call("hide", 3, "a", queue=FIFO),
+        received(4, "a", queue=FIFO),
+        drained("a", "b"),
+    ],
+}
+
+
+@pytest.mark.parametrize("calls", EXCUSED.values(), ids=EXCUSED)
+def test_what_nobody_can_know_is_no_violation(calls: list[Call]) -> None:
+    assert rules(*calls) == set()
+
+
+def test_while_the_clock_is_set_nothing_is_early() -> None:
+    calls = [call("send", 0, "a"), received(1, "a"), received(5, "a"), drained("a")]
+    assert rules(*calls, faults=[Fault("clock", 3, 3, 30.0)]) == set()
+    assert rules(*calls, faults=[Fault("clock", 20, 20, 30.0)]) == {"early"}
+
+
+def test_messages_that_a_task_brings_back_have_new_ids() -> None:
+    calls = [call("send", 0, "a"), received(1, "a"), drained("a", ids=["other"])]
+    assert rules(*calls, renaming={"q"}) == set()
+
+
+def test_the_summary_counts() -> None:
+    history = History([call("send", 0, "a"), call("send", 1, "b", outcome=UNKNOWN)], [Fault("kill", 1, 2)])
+    assert summary(history) == "send: 1 done, 1 unknown\nfaults: 1 kill"
