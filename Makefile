@@ -55,7 +55,7 @@ test-quick: environment ## tests that need Python alone; a few minutes
 
 .PHONY: test-faults
 test-faults: setup ## tests that kill, cut and fill the disk; the contract of the service over several front-ends
-	@scripts/need.sh sqlite3=sqlite3 cc=gcc
+	@scripts/need.sh sqlite3=sqlite3 cc=build-essential
 	$(PYTEST) tests/faults $(SLOW) $(ARGS)
 	TEST_SERVICE=front-ends $(PYTEST) tests/contract/sqs tests/contract/gate $(ARGS)
 
@@ -129,7 +129,7 @@ bench-peers: setup ## the same loads on ElasticMQ and moto
 
 .PHONY: bench-long
 bench-long: setup ## ten million messages in one queue, 200 clients for ten minutes, and histories under faults
-	@scripts/need.sh wrk=wrk cc=gcc
+	@scripts/need.sh wrk=wrk cc=build-essential
 	@$(BIN)/python -m bench.depth $(ARGS)
 	@$(BIN)/python -m bench.analysis --events 50000000
 	@$(BIN)/python -m bench.soak $(SOAK_ARGS)
