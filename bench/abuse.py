@@ -1,0 +1,250 @@
+"""Part of `make bench-long`: attacks on the memory of a service, and what they take; run as `python -m bench.abuse`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import resource
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import quantiles
+from urllib.parse import urlsplit
+
+import msgspec
+
+from bench import process, report
+from bench.call import call, create
+from bench.machine import command, machine, scratch
+from bench.report import Report, Table
+from bench.server import Server, rockdove
+from rockdove.server.limit import Limits
+
+# Seconds for which an attack goes on once all its clients are there.
+HOLD_S = 5.0
+# The neighbour's pause between two sends.
+PAUSE_S = 0.02
+SLOWEST_S = 1.0
+FILES = 20_000
+BODY = "x" * 1_000_000
+# About what a connection takes that says nothing, and a receive that waits: measured by the first and the last attack.
+LIMITS = Limits()
+
+
+class Result(msgspec.Struct, frozen=True):
+    """Memory of all processes of the service, in bytes: how much more than before, and how much more it may be."""
+
+    attack: str
+    clients: int
+    sent: int
+    grown: int
+    bound: int | None
+    p50_ms: float
+    p99_ms: float
+
+
+Say = Callable[[socket.socket], int]
+
+
+class Attack(msgspec.Struct, frozen=True):
+    """``say`` is what each client does first; ``bound`` is what all of them together may take."""
+
+    name: str
+    clients: int
+    say: Callable[[Server], Say]
+    bound: int | None
+
+
+def _head(operation: str, length: int | None = None, prefix: str = "AmazonSQS") -> bytes:
+    size = b"" if length is None else b"Content-Length: %d\r\n" % length
+    return f"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Amz-Target: {prefix}.{operation}\r\n".encode() + size
+
+
+def _request(operation: str, content: dict[str, object], prefix: str = "AmazonSQS") -> bytes:
+    body = json.dumps(content).encode()
+    return _head(operation, len(body), prefix) + b"\r\n" + body
+
+
+def _all_of(data: bytes) -> Say:
+    """Sends as much as the service takes within a moment."""
+
+    def say(wire: socket.socket) -> int:
+        wire.settimeout(0.5)
+        sent = 0
+        with contextlib.suppress(OSError):
+            while sent < len(data):
+                sent += wire.send(data[sent : sent + 65_536])
+        return sent
+
+    return say
+
+
+def _silence(server: Server) -> Say:
+    return _all_of(b"")
+
+
+def _tiny_headers(server: Server) -> Say:
+    return _all_of(_head("ListQueues") + b"".join(b"a%d:b\r\n" % number for number in range(250)))
+
+
+def _many_tiny_headers(server: Server) -> Say:
+    return _all_of(_head("ListQueues") + b"".join(b"%d:\r\n" % number for number in range(10_000)))
+
+
+def _tiny_chunks(server: Server) -> Say:
+    return _all_of(_head("SendMessage") + b"Transfer-Encoding: chunked\r\n\r\n" + b"2\r\nxx\r\n" * 140_000)
+
+
+def _half_bodies(server: Server) -> Say:
+    return _all_of(_head("SendMessage", 1_000_000) + b"\r\n" + b"x" * 900_000)
+
+
+def _unread(operation: str, prefix: str, **more: object) -> Callable[[Server], Say]:
+    def make(server: Server) -> Say:
+        url = create(server.endpoint, "large")
+        for _ in range(9):
+            call(server.endpoint, "SendMessage", QueueUrl=url, MessageBody=BODY)
+        return _all_of(_request(operation, {"QueueUrl": url, **more}, prefix) * 8)
+
+    return make
+
+
+def _ahead(server: Server) -> Say:
+    url = create(server.endpoint, "empty")
+    wait = _request("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20})
+    return _all_of(wait + _request("ListQueues", {}) * 3_000)
+
+
+def _waiting(server: Server) -> Say:
+    url = create(server.endpoint, "empty")
+    return _all_of(_request("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20}))
+
+
+BUFFERED = LIMITS.max_buffered_bytes
+ATTACKS = (
+    Attack("connections that say nothing", 5_000, _silence, None),
+    Attack("250 tiny headers, and no end", 5_000, _tiny_headers, BUFFERED),
+    Attack("10,000 tiny headers", 1_000, _many_tiny_headers, BUFFERED),
+    Attack("chunks of two bytes, and no end", 300, _tiny_chunks, BUFFERED),
+    Attack("nine tenths of a large body", 500, _half_bodies, BUFFERED),
+    Attack("Peek that nobody reads", 500, _unread("Peek", "Rockdove", MaxNumberOfMessages=100), BUFFERED),
+    Attack(
+        "ReceiveMessage that nobody reads", 500, _unread("ReceiveMessage", "AmazonSQS", VisibilityTimeout=0), BUFFERED
+    ),
+    Attack("thousands of requests sent ahead", 500, _ahead, BUFFERED),
+    Attack("receives that wait", 5_000, _waiting, None),
+)
+
+
+class Neighbour(threading.Thread):
+    """Behaves well, and measures how long it takes."""
+
+    def __init__(self, endpoint: str) -> None:
+        super().__init__(daemon=True)
+        self._endpoint = endpoint
+        self._url = create(endpoint, "neighbour")
+        self._over = threading.Event()
+        self.seconds: list[float] = []
+
+    def run(self) -> None:
+        while not self._over.wait(PAUSE_S):
+            begin_s = time.monotonic()
+            call(self._endpoint, "SendMessage", QueueUrl=self._url, MessageBody="x")
+            self.seconds.append(time.monotonic() - begin_s)
+
+    def end(self) -> None:
+        self._over.set()
+        self.join()
+
+
+@contextlib.contextmanager
+def _peak(pid: int) -> Iterator[list[int]]:
+    """The most that all processes have had while the block ran, all of it."""
+    most, over = [0], threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.1):
+            most[0] = max(most[0], process.memory(pid).resident)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield most
+    finally:
+        over.set()
+        thread.join()
+
+
+def strike(server: Server, attack: Attack) -> Result:
+    place = urlsplit(server.endpoint)
+    address = (place.hostname or "", place.port or 0)
+    say = attack.say(server)
+    neighbour = Neighbour(server.endpoint)
+    neighbour.start()
+    time.sleep(1)
+    before, sent = process.memory(server.pid).resident, 0
+    wires: list[socket.socket] = []
+    try:
+        with _peak(server.pid) as most:
+            for _ in range(attack.clients):
+                with contextlib.suppress(OSError):
+                    wire = socket.create_connection(address, timeout=5)
+                    wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                    wires.append(wire)
+                    sent += say(wire)
+            time.sleep(HOLD_S)
+    finally:
+        for wire in wires:
+            wire.close()
+        neighbour.end()
+    cuts = quantiles(neighbour.seconds, n=100)
+    grown = max(most[0] - before, 0)
+    return Result(attack.name, len(wires), sent, grown, attack.bound, cuts[49] * 1e3, cuts[98] * 1e3)
+
+
+def main() -> None:
+    args = arguments()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(FILES, hard)), hard))
+    base = scratch(args.data)
+    results = []
+    for attack in ATTACKS:
+        if args.only and not any(word in attack.name for word in args.only):
+            continue
+        report.progress(f"{attack.name}: {attack.clients:,} clients")
+        with tempfile.TemporaryDirectory(dir=base) as folder, rockdove(Path(folder)) as server:
+            results.append(strike(server, attack))
+    holds = {
+        "memory stays within its bound": all(each.bound is None or each.grown <= each.bound for each in results),
+        "p99 of a well-behaved client is under a second": all(each.p99_ms < SLOWEST_S * 1e3 for each in results),
+    }
+    head = ["attack", "clients", "sent MB", "memory MB", "bound MB", "neighbour p50 ms", "p99 ms"]
+    result = Report("abuse", machine(base), command(), [*results], {}, holds)
+    tables = [Table(head, [_cells(each) for each in results], NOTE), report.claims(holds)]
+    report.hand_over(result, "Abuse: what attacks take of the memory", tables, args)
+
+
+NOTE = (
+    "Memory is what all processes of the service have more than before, at most; clients are those that got a connection. "
+    "The bound is `--max-buffered-bytes`, with its default. The neighbour sends a message every 20 ms meanwhile."
+)
+
+
+def _cells(each: Result) -> list[str]:
+    bound = "" if each.bound is None else f"{each.bound / 1e6:,.0f}"
+    sizes = [f"{each.sent / 1e6:,.0f}", f"{each.grown / 1e6:,.0f}", bound]
+    return [each.attack, f"{each.clients:,}", *sizes, f"{each.p50_ms:.1f}", f"{each.p99_ms:.1f}"]
+
+
+def arguments() -> argparse.Namespace:
+    parser = report.options("Attacks on the memory of a service: what do they take, and what do others notice?")
+    parser.add_argument("--only", nargs="*", metavar="WORD", help="attacks whose name has one of these words")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    report.entry(main)
