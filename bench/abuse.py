@@ -31,7 +31,6 @@ PAUSE_S = 0.02
 SLOWEST_S = 1.0
 FILES = 20_000
 BODY = "x" * 1_000_000
-# About what a connection takes that says nothing, and a receive that waits: measured by the first and the last attack.
 LIMITS = Limits()
 
 
@@ -132,9 +131,7 @@ ATTACKS = (
     Attack("chunks of two bytes, and no end", 300, _tiny_chunks, BUFFERED),
     Attack("nine tenths of a large body", 500, _half_bodies, BUFFERED),
     Attack("Peek that nobody reads", 500, _unread("Peek", "Rockdove", MaxNumberOfMessages=100), BUFFERED),
-    Attack(
-        "ReceiveMessage that nobody reads", 500, _unread("ReceiveMessage", "AmazonSQS", VisibilityTimeout=0), BUFFERED
-    ),
+    Attack("receives that nobody reads", 500, _unread("ReceiveMessage", "AmazonSQS", VisibilityTimeout=0), BUFFERED),
     Attack("thousands of requests sent ahead", 500, _ahead, BUFFERED),
     Attack("receives that wait", 5_000, _waiting, None),
 )
@@ -229,8 +226,8 @@ def main() -> None:
 
 
 NOTE = (
-    "Memory is what all processes of the service have more than before, at most; clients are those that got a connection. "
-    "The bound is `--max-buffered-bytes`, with its default. The neighbour sends a message every 20 ms meanwhile."
+    "Memory is what all processes of the service have more than before, at most; clients are those that got a "
+    "connection. The bound is `--max-buffered-bytes`, with its default. The neighbour sends a message every 20 ms meanwhile."
 )
 
 
