@@ -227,7 +227,7 @@ def main() -> None:
 
 NOTE = (
     "Memory is what all processes of the service have more than before, at most; clients are those that got a "
-    "connection. The bound is `--max-buffered-bytes`, with its default. The neighbour sends a message every 20 ms meanwhile."
+    "connection. The bound is `--max-buffered-bytes`, with its default. The neighbour sends a message every 20 ms."
 )
 
 
