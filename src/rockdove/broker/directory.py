@@ -1,7 +1,7 @@
 """Which queues there are: by account and name, and how long a deleted name rests."""
 
 import sys
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from itertools import takewhile
@@ -38,8 +38,9 @@ class Directory:
         self._by_url: dict[str, Queue] = {}
         # And which of them are a queue's.
         self._urls: dict[Queue, list[str]] = {}
-        # The names of each account's queues, in order.
+        # The names of each account's queues, and whose names are out of order until somebody needs them.
         self._names: dict[str, list[str]] = {}
+        self._unsorted: set[str] = set()
         # Which queues send their dead letters to one.
         self._sources: dict[tuple[str, str], set[Queue]] = {}
         # By the numbers of their physical queues.
@@ -80,9 +81,8 @@ class Directory:
             self._queues[queue.key] = queue
             names = self._names.setdefault(record.account, [])
             if names and record.name < names[-1]:
-                insort(names, record.name)
-            else:
-                names.append(record.name)
+                self._unsorted.add(record.account)
+            names.append(record.name)
             self._deleted.pop(queue.key, None)
         else:
             self._forget_record(queue)
@@ -110,7 +110,7 @@ class Directory:
     def _remove(self, queue: Queue) -> None:
         account, name = queue.key
         del self._queues[queue.key]
-        names = self._names[account]
+        names = self._sorted(account)
         del names[bisect_left(names, name)]
         if not names:
             del self._names[account]
@@ -161,13 +161,21 @@ class Directory:
 
     def page(self, account: str, prefix: str, after: str, most: int) -> list[str]:
         """Names of an account's queues in order: so many of those that begin so, and come after that one."""
-        names = self._names.get(account, [])
+        names = self._sorted(account)
         first = max(bisect_left(names, prefix), bisect_right(names, after))
         return list(takewhile(lambda name: name.startswith(prefix), names[first : first + most]))
 
     def names_of(self, account: str) -> list[str]:
         """The names of an account's queues, in order."""
-        return list(self._names.get(account, []))
+        return list(self._sorted(account))
+
+    def _sorted(self, account: str) -> list[str]:
+        names = self._names.get(account, [])
+        if account in self._unsorted:
+            # Quick, because most of them are in order.
+            self._unsorted.discard(account)
+            names.sort()
+        return names
 
     def sources(self, target: Queue) -> list[Queue]:
         """The queues that send their dead letters there, in the order of their names."""
