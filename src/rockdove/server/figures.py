@@ -11,6 +11,9 @@ from rockdove.server.series import EVENTS
 from rockdove.server.timing import Timing
 from rockdove.trace import Recorder
 
+# Of the queues in which nothing has happened, of which there may be very many.
+NOTHING: Counter[str] = Counter()
+
 
 class Figures(Struct):
     """Counted up since the process began.
@@ -40,8 +43,9 @@ class Figures(Struct):
         self.trace_dropped += sign * other.trace_dropped
 
     def events_of(self, queue: Queue) -> Counter[str]:
-        numbers = self.events.get(queue.record.uid, [0] * len(EVENTS))
-        return Counter(dict(zip(EVENTS, numbers, strict=True)))
+        """All of them; none where nothing has happened."""
+        numbers = self.events.get(queue.record.uid)
+        return NOTHING if numbers is None else Counter(dict(zip(EVENTS, numbers, strict=True)))
 
 
 def counted(

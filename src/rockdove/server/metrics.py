@@ -105,7 +105,9 @@ class Metrics:
         places.update(self._broker.directory, figures.events_of)
         levels, found = await self._levels(places.own), dict[str, Counter[str]]()
         if places.has_others:
-            levels[OTHERS] = _sum((await self._levels(places.others)).values())
+            # Of an empty queue there is nothing to add, and there may be very many.
+            full = [queue for queue in places.others if queue.may_hold_any()]
+            levels[OTHERS] = _sum((await self._levels(full)).values())
             found[OTHERS] = places.other_events()
         found.update((label(queue), figures.events_of(queue)) for queue in places.own)
         now = self._broker.clock.now_us()

@@ -63,7 +63,11 @@ class Places:
                     self.others[queue] = events(queue)
 
     def other_events(self) -> Counter[str]:
-        return sum(self.others.values(), self._past)
+        total = Counter(self._past)
+        for happened in self.others.values():
+            if happened:
+                total.update(happened)
+        return total
 
     @property
     def has_others(self) -> bool:
