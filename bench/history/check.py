@@ -78,7 +78,8 @@ def _together(calls: list[Call]) -> Call:
     """A message that was sent again: from when on it may be there, and whether it is."""
     first = min(calls, key=lambda call: call.begin_s)
     done = [call for call in calls if call.outcome is Outcome.DONE]
-    return msgspec.structs.replace(done[0] if done else calls[-1], begin_s=first.begin_s)
+    unknown = [call for call in calls if call.outcome is Outcome.UNKNOWN]
+    return msgspec.structs.replace((done or unknown or calls)[0], begin_s=first.begin_s)
 
 
 def _by_body(calls: Iterable[Call]) -> defaultdict[str, list[Call]]:
@@ -99,6 +100,15 @@ def lost(record: _Record) -> Iterator[str]:
         for body in call.bodies:
             if call.outcome is Outcome.DONE and not record.drained[body]:
                 yield f"{body} was published in {call.queue} and is gone"
+
+
+def refused(record: _Record) -> Iterator[str]:
+    """What was refused has not happened."""
+    there = set(record.deliveries) | set(record.drained)
+    there.update(got.body for call in record.by_op["lease"] for got in call.got)
+    for body, send in record.sends.items():
+        if send.outcome is Outcome.REFUSED and body in there:
+            yield f"{body} was refused, and is in {send.queue}"
 
 
 def back(record: _Record) -> Iterator[str]:
@@ -237,7 +247,17 @@ def counts(record: _Record) -> Iterator[str]:
             yield f"{queue} said that it holds {number} messages, and held {drained[queue]}"
 
 
-RULES: tuple[Callable[[_Record], Iterator[str]], ...] = (lost, back, twice, early, order, together, leases, counts)
+RULES: tuple[Callable[[_Record], Iterator[str]], ...] = (
+    lost,
+    refused,
+    back,
+    twice,
+    early,
+    order,
+    together,
+    leases,
+    counts,
+)
 
 
 def summary(history: History) -> str:

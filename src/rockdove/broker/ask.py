@@ -4,7 +4,15 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from rockdove.core.errors import Fault, ServiceUnavailable, StoreError, StoreFull, UnsupportedOperation
+from rockdove.core.errors import (
+    Fault,
+    ServiceInterrupted,
+    ServiceUnavailable,
+    StoreError,
+    StoreFull,
+    StoreInterrupted,
+    UnsupportedOperation,
+)
 from rockdove.store.base import Conflict, OverQuota
 
 T = TypeVar("T")
@@ -28,8 +36,10 @@ async def ask(call: Callable[[Callable[[T | StoreError | Fault], None]], None]) 
     return await future
 
 
-def unavailable(error: StoreError) -> ServiceUnavailable:
-    """What a client is told of a store's error: why, if that is nothing but a full disk."""
+def unavailable(error: StoreError) -> Fault:
+    """What a client is told of a store's error: why, if that is nothing but a full disk, and if nobody knows more."""
+    if isinstance(error, StoreInterrupted):
+        return ServiceInterrupted()
     return (
         ServiceUnavailable("The disk is full. Please try again.")
         if isinstance(error, StoreFull)

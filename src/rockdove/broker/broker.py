@@ -131,7 +131,7 @@ class Broker:
 
         def failed(places: list[int], fault: Fault) -> None:
             for at in places:
-                outcomes[at] = ServiceUnavailable()
+                outcomes[at] = fault
 
         gatherer = Gatherer(lambda fault: done(outcomes))
         for physical, chosen, places in parts.values():
@@ -140,7 +140,7 @@ class Broker:
 
     def _expired(self, handle: str, done: Finished, found: Entry | StoreError | None) -> None:
         if isinstance(found, StoreError):
-            done(ServiceUnavailable())
+            done(unavailable(found))
         elif found is None:
             done(None)
         else:
@@ -169,7 +169,7 @@ class Broker:
 
         def moved(outcome: bool | StoreError) -> None:
             if isinstance(outcome, StoreError):
-                done(ServiceUnavailable())
+                done(unavailable(outcome))
             elif outcome:
                 done(None)
             else:
@@ -179,7 +179,7 @@ class Broker:
 
         def found(entry: Entry | StoreError | None) -> None:
             if isinstance(entry, StoreError):
-                done(ServiceUnavailable())
+                done(unavailable(entry))
             elif entry is None:
                 done(_not_available(handle))
             elif queue.fifo:
@@ -213,7 +213,7 @@ class Broker:
 
 def _removed(queue: Queue, done: Finished, outcome: bool | StoreError) -> None:
     if isinstance(outcome, StoreError):
-        done(ServiceUnavailable())
+        done(unavailable(outcome))
         return
     queue.deleted += outcome
     done(None)

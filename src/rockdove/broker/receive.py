@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from rockdove.broker.ask import unavailable
 from rockdove.broker.burial import bury, max_receives
 from rockdove.broker.context import Context
 from rockdove.broker.count import count
@@ -14,7 +15,7 @@ from rockdove.broker.wait import WaitingRequest
 from rockdove.core import limits
 from rockdove.core.clock import SECOND_US
 from rockdove.core.dequeue import DequeuePolicy, Wake
-from rockdove.core.errors import Fault, OverLimit, QueueDoesNotExist, ServiceUnavailable, StoreError
+from rockdove.core.errors import Fault, OverLimit, QueueDoesNotExist, StoreError
 from rockdove.core.message import Entry
 from rockdove.store.base import Claimed, Counts, Physical, Want
 
@@ -160,7 +161,7 @@ class Receive(WaitingRequest):
             if self._found:
                 self._finish()
             else:
-                self._answer(ServiceUnavailable())
+                self._answer(unavailable(claimed))
             return
         if claimed.crowded and not self._found:
             self._count_in_flight()

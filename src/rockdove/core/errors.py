@@ -15,6 +15,10 @@ class StoreError(RockdoveError):
     """The store could not do what was asked; nothing of it was acknowledged."""
 
 
+class StoreInterrupted(StoreError):
+    """The store has gone while it was asked: nobody knows whether it has done that."""
+
+
 class QueueGone(StoreError):
     """The queue was purged or deleted meanwhile."""
 
@@ -62,6 +66,18 @@ class InternalFailure(Fault):
     status = 500
     sender = False
     text = "We encountered an internal error. Please try again."
+
+
+class ServiceInterrupted(Fault):
+    """The store has gone while it was asked: what was asked for may have been done, or not."""
+
+    shape = "ServiceInterrupted"
+    code = "ServiceInterrupted"
+    status = 503
+    sender = False
+    text = (
+        "The service was interrupted, and does not know whether this was done. Ask again if doing it twice is no harm."
+    )
 
 
 class ServiceUnavailable(Fault):

@@ -40,6 +40,7 @@ VIOLATIONS = {
     "published and not there": ("lost", [call("publish", 0, "a", "b"), drained("a")]),
     "lost before the purge ended": ("lost", [call("send", 5, "a"), call("purge", 0)]),
     "leased, not acknowledged, not there": ("lost", [call("send", 0, "a"), received(1, "a", op="lease", sequence=3)]),
+    "refused and there": ("refused", [call("send", 0, "a", outcome=REFUSED), drained("a")]),
     "deleted and received": (
         "back",
         [call("send", 0, "a"), received(1, "a"), call("delete", 2, "a"), received(30, "a")],

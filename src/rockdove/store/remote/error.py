@@ -9,7 +9,7 @@ _KINDS: dict[str, type[StoreError]] = {
 
 
 class StoreAway(StoreError):
-    """The process that has the store is not there; nobody knows whether it has done what it was asked for."""
+    """The process that has the store is not there: it was not asked."""
 
 
 def named(error: StoreError) -> str:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from rockdove.core.errors import StoreError
+from rockdove.core.errors import StoreError, StoreInterrupted
 from rockdove.store.remote import asked, told
 from rockdove.store.remote.error import StoreAway, made
 from rockdove.store.remote.frame import Framed
@@ -122,7 +122,7 @@ class Link:
         pending, self._pending = self._pending, {}
         for done in pending.values():
             try:
-                done(away())
+                done(StoreInterrupted("the process that has the store has gone"))
             except Exception as error:
                 _complain(error)
 
