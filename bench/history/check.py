@@ -44,8 +44,11 @@ class _Record:
         for call in history.calls:
             self.by_op[call.op].append(call)
         self.sends = {body: _together(calls) for body, calls in _by_body(self.by_op["send"]).items()}
-        self.deletes = _by_body(self.by_op["delete"])
-        self.hides = _by_body(self.by_op["hide"])
+        self.deletes = _by_body(_taken(self.by_op["delete"]))
+        self.hides = _by_body(_taken(self.by_op["hide"]))
+        self.seen = {
+            got.body: call for call in history.calls if call.op in ("receive", "drain", "lease") for got in call.got
+        }
         self.deliveries: defaultdict[str, list[_Delivery]] = defaultdict(list)
         for call in sorted(self.by_op["receive"], key=lambda call: call.end_s):
             for got in call.got:
@@ -90,6 +93,11 @@ def _by_body(calls: Iterable[Call]) -> defaultdict[str, list[Call]]:
     return found
 
 
+def _taken(calls: Iterable[Call]) -> list[Call]:
+    """Without those that were refused: they have done nothing."""
+    return [call for call in calls if call.outcome is not Outcome.REFUSED]
+
+
 def lost(record: _Record) -> Iterator[str]:
     """What was acknowledged is there at the end, unless somebody deleted it, or tried to."""
     for body, send in record.sends.items():
@@ -103,12 +111,13 @@ def lost(record: _Record) -> Iterator[str]:
 
 
 def refused(record: _Record) -> Iterator[str]:
-    """What was refused has not happened."""
-    there = set(record.deliveries) | set(record.drained)
-    there.update(got.body for call in record.by_op["lease"] for got in call.got)
-    for body, send in record.sends.items():
-        if send.outcome is Outcome.REFUSED and body in there:
-            yield f"{body} was refused, and is in {send.queue}"
+    """What was refused, or never asked for, has not happened."""
+    published = _by_body(record.by_op["publish"])
+    for body, call in record.seen.items():
+        if body in record.sends and record.sends[body].outcome is Outcome.REFUSED:
+            yield f"{body} was refused, and is in {call.queue}"
+        elif body not in record.sends and body not in published:
+            yield f"{body} is in {call.queue}, and nobody has sent it"
 
 
 def back(record: _Record) -> Iterator[str]:

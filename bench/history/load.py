@@ -143,10 +143,14 @@ class Clients:
                 with self._recorder.call("send", queue, bodies=bodies):
                     client.send(queue, bodies[0])
                 return
+            failed: list[str] = []
             with self._recorder.call("send", queue, bodies=bodies) as call:
                 answer = client.send_batch(queue, bodies)
-                if answer.failed:
-                    call.bodies = [bodies[int(entry.id)] for entry in answer.successful]
+                call.bodies = [bodies[int(entry.id)] for entry in answer.successful]
+                failed = [bodies[int(entry.id)] for entry in answer.failed]
+            if call.outcome is Outcome.DONE and failed:
+                now_s = time.monotonic()
+                self._recorder.history.calls.append(Call("send", queue, call.begin_s, now_s, Outcome.UNKNOWN, failed))
             self._over.wait(0.05)
 
         return send
@@ -243,7 +247,7 @@ class Clients:
 def drain(endpoint: str, recorder: Recorder) -> None:
     """When all is quiet: what each queue says that it holds, and then what it does hold."""
     with Client(endpoint) as client:
-        _heal(client)
+        _heal(client, recorder)
         for queue in QUEUES:
             with contextlib.suppress(Fault):
                 client.release_consumer(queue, "reader", forget=True)
@@ -277,16 +281,16 @@ def _count(client: Client, queue: str) -> int:
     return sum(int(value) for name, value in found.items() if name.startswith("ApproximateNumberOfMessages"))
 
 
-def _heal(client: Client) -> None:
+def _heal(client: Client, recorder: Recorder) -> None:
     end_s = time.monotonic() + HEAL_S
     while True:
-        try:
-            client.send(STANDARD, f"{STANDARD}/healed-{time.monotonic_ns()}")
+        with recorder.call("send", STANDARD, bodies=[recorder.body(STANDARD)]) as call:
+            client.send(STANDARD, call.bodies[0])
+        if call.outcome is Outcome.DONE:
             return
-        except (Fault, Unreachable) as error:
-            if time.monotonic() > end_s:
-                raise BenchError(f"the service takes no messages any more: {error}") from None
-            time.sleep(0.2)
+        if time.monotonic() > end_s:
+            raise BenchError("the service takes no messages any more")
+        time.sleep(0.2)
 
 
 def _wait_for_tasks(client: Client) -> None:

@@ -19,6 +19,7 @@ from rockdove.core.errors import (
     QueueDoesNotExist,
     QueueGone,
     ReceiptHandleIsInvalid,
+    ServiceInterrupted,
     ServiceUnavailable,
     StoreError,
 )
@@ -57,7 +58,14 @@ class Broker:
             queue.sent += len(appended)
             results.update(zip(places, appended, strict=True))
 
-        gatherer = Gatherer(lambda fault: done(fault or [results[at] for at in sorted(results)]))
+        def over(fault: Fault | None) -> None:
+            if fault is None:
+                done([results[at] for at in sorted(results)])
+            else:
+                # With a part of it stored, nobody can say that nothing was done.
+                done(ServiceInterrupted() if results else fault)
+
+        gatherer = Gatherer(over)
         for physical, places in parts_of(queue, drafts):
             physical.append([drafts[at] for at in places], gatherer.part(partial(sent, places)))
         gatherer.close()

@@ -24,6 +24,8 @@ _SMALLEST_NUMBER, _LARGEST_NUMBER = Decimal("1e-128"), Decimal("1e126")
 # Group and deduplication ids: letters, digits and ASCII punctuation.
 _TOKEN = re.compile(rf"[!-~]{{1,{limits.MAX_ID_LENGTH}}}")
 _TRACE_HEADER = "AWSTraceHeader"
+# Of a request: what is longer, or has other characters, is none.
+_TRACE_ID = re.compile(r"[ -~]{1,512}")
 
 
 class SentContent(Protocol):
@@ -88,7 +90,7 @@ def _compose_rich(
     if size > queue.settings.max_message_bytes:
         raise _too_long(queue)
     trace_header = _system(parcel.message_system_attributes)
-    if trace_header is None and trace_id and not _FORBIDDEN.search(trace_id):
+    if trace_header is None and trace_id and _TRACE_ID.fullmatch(trace_id):
         trace_header = Attribute("String", trace_id)
     _check_ids(queue, parcel)
     deduplication_id = parcel.message_deduplication_id

@@ -27,6 +27,8 @@ KEYS: dict[str, frozenset[str]] = {
     "aws:sourceaccount": frozenset(("Numeric",)),
 }
 _PRINCIPAL = "aws:principalarn"
+# Those that no request has: no service of AWS's asks here for somebody else.
+_NEVER = frozenset(("aws:sourcearn", "aws:sourceaccount"))
 # By name: the family, whether it is a negation, and what to do with a value of the policy.
 _Operator = tuple[str, bool, Callable[[str], Match]]
 
@@ -57,7 +59,8 @@ def compile_conditions(conditions: Any, allow: bool) -> list[Test]:
 
 def _test(operator: str, key: str, values: Any, allow: bool) -> Test:
     name = key.lower()
-    foreign = name not in KEYS
+    known = name in KEYS
+    foreign = not known or name in _NEVER
     texts = [_text(value, key) for value in (values if isinstance(values, list) else [values])]
     if not texts:
         raise Unsupported(f"the condition key {key} has no value")
@@ -68,7 +71,7 @@ def _test(operator: str, key: str, values: Any, allow: bool) -> Test:
     if base not in _OPERATORS:
         raise Unsupported(f"the condition operator {operator} is not supported")
     family, negated, make = _OPERATORS[base]
-    if not foreign and family != "String" and family not in KEYS[name]:
+    if known and family != "String" and family not in KEYS[name]:
         raise Unsupported(f"the condition operator {operator} does not go with {key}")
     if name == _PRINCIPAL:
         foreign = any(map(_is_nobody, texts))

@@ -49,7 +49,11 @@ _REMEMBERED = 1_024
 _PREFIX = "sqs:"
 _ACTIONS = {action.lower() for action in GRANTABLE | OWNERS}
 _ACCOUNT = re.compile(r"[0-9]{12}")
-_IDENTITY = re.compile(r"arn:aws[a-z-]*:(?:iam|sts)::([0-9]{12}):(root|(?:user|role|assumed-role|federated-user)/.+)")
+_IDENTITY = re.compile(
+    r"arn:aws[a-z-]*:(?:iam|sts)::([0-9]{12}):(root|(?:user|group|role|assumed-role|federated-user|oidc-provider|saml-provider)/.+)"
+)
+# Of any service, by its name.
+_ARN = re.compile(r"arn:[^:*?]+:([a-z0-9-]+):[^:]*:[^:]*:.+")
 # Fits no text.
 _NOTHING = re.compile(r"(?!)")
 _RESOURCE = re.compile(r"arn:[^:]*:sqs:[^:]*:([^:]*):([^:]*)")
@@ -174,8 +178,8 @@ def _turned(statement: dict[str, Any], element: str, make: Callable[[Any, list[s
 def _principal(value: Any, foreign: list[str]) -> Callable[[Caller], bool]:
     if value == "*":
         return lambda caller: True
-    # Nobody here is a service of AWS's: such a principal is understood, and is never the caller.
-    foreign += value.keys() - {"AWS", "Service"}
+    # Nobody here is a service of AWS's, or comes from another provider of identities.
+    foreign += value.keys() - {"AWS"}
     tests = [_identity(text, foreign) for text in _texts(value.get("AWS", []))]
     return lambda caller: any(test(caller) for test in tests)
 
@@ -187,11 +191,10 @@ def _identity(text: str, foreign: list[str]) -> Callable[[Caller], bool]:
         return lambda caller: caller.id == text
     arn = _IDENTITY.fullmatch(text)
     if arn is None:
-        if not text.startswith("arn:"):
-            raise Unsupported(f"the principal {text} is neither an account id, nor the ARN of an identity, nor *")
-        foreign.append(text)
-        return lambda caller: False
+        raise Unsupported(f"the principal {text} is neither an account id, nor the ARN of an identity, nor *")
     account, who = arn.groups()
+    if who != "root" and not who.startswith("user/"):
+        foreign.append(text)
     # Accounts have no roles here, and one user each, of the account's name.
     return lambda caller: caller.id == account and who in ("root", f"user/{caller.name}")
 
@@ -240,8 +243,10 @@ def _resource(text: str, foreign: list[str]) -> tuple[re.Pattern[str], re.Patter
         raise Unsupported("policy variables are not supported")
     arn = _RESOURCE.fullmatch(text)
     if arn is None:
-        if not text.startswith("arn:"):
-            raise Unsupported(f"the resource {text} is not an ARN")
+        other = _ARN.fullmatch(text)
+        if other is None or other[1] == "sqs":
+            # One that is cut short may be meant for queues.
+            raise Unsupported(f"the resource {text} is not the ARN of a queue")
         foreign.append(text)
         return _NOTHING, _NOTHING
     return glob(arn[1]), glob(arn[2])

@@ -43,6 +43,7 @@ def check(text: str) -> None:
         if not _is_policy(policy):
             raise InvalidAttributeValue("Invalid value for the parameter Policy.")
         _check_size(text, policy)
+        _check_actions(policy)
         permission.read(text)
     except Unsupported as error:
         raise InvalidAttributeValue(f"Invalid value for the parameter Policy. Reason: {error}.") from None
@@ -81,6 +82,12 @@ def _check_size(text: str, policy: dict[str, Any]) -> None:
         raise OverLimit(
             f"{len(statements)} statements were found in the submitted policy, max allowed is {MAX_STATEMENTS}"
         )
+    if len(text.encode()) > MAX_POLICY_BYTES:
+        raise OverLimit("Submitted policy is over max allowed size.")
+
+
+def _check_actions(policy: dict[str, Any]) -> None:
+    statements = policy["Statement"]
     for statement in statements if isinstance(statements, list) else [statements]:
         actions = statement.get("Action", statement.get("NotAction"))
         if isinstance(actions, list) and len(actions) > MAX_ACTIONS:
@@ -88,8 +95,6 @@ def _check_size(text: str, policy: dict[str, Any]) -> None:
                 f"{len(actions)} actions were found in a statement from the submitted policy, "
                 f"max allowed is {MAX_ACTIONS}"
             )
-    if len(text.encode()) > MAX_POLICY_BYTES:
-        raise OverLimit("Submitted policy is over max allowed size.")
 
 
 def _is_policy(policy: Any) -> bool:

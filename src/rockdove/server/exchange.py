@@ -114,6 +114,7 @@ class Exchange:
         self._served_headers = headers
         self.began_s = perf_counter()
         self._operation = self.trace_id = None
+        self._accepts_json = False
         try:
             if not _PLAIN.issuperset(headers) and self._is_settled(method, headers):
                 return
@@ -287,7 +288,7 @@ class Exchange:
     def refuse_body(self, json: bool, most: int, head_only: bool) -> None:
         """A request's body is larger than ``most`` bytes: its client gets a fault, and is hung up on."""
         self._outlet.state, self._head_only = LAST, head_only
-        self._json, self._operation = json, None
+        self._json, self._operation, self._accepts_json = json, None, False
         self.fail(RequestTooLarge(f"The request must be at most {most} bytes long."))
 
     # Who asks no more.

@@ -11,7 +11,7 @@ from rockdove.broker.directory import Directory
 from rockdove.broker.movetask import RUNNING, MoveTasks, handle
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
-from rockdove.core.errors import Fault, InvalidParameterValue, ServiceUnavailable
+from rockdove.core.errors import Fault, InvalidParameterValue, ServiceInterrupted, ServiceUnavailable
 from rockdove.core.queue import MoveTask
 from rockdove.server.call import Call
 from rockdove.server.tracer import Tracer
@@ -36,7 +36,7 @@ class Queues:
         queue = self._queue(request.queue_url, call.account)
         await self._emptied(call, queue, self._admin.delete(queue))
         # If the store fails now, the queue is gone all the same.
-        with contextlib.suppress(ServiceUnavailable):
+        with contextlib.suppress(ServiceUnavailable, ServiceInterrupted):
             await self._tasks.forget_old()
 
     async def purge_queue(self, call: Call, request: shape.PurgeQueue) -> None:

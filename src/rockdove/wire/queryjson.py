@@ -3,6 +3,7 @@
 This is not AWS JSON: SQS has answered so since before it had that, and API Gateway's integrations rely on it.
 """
 
+import re
 from base64 import b64encode
 
 import msgspec
@@ -17,12 +18,15 @@ KIND = b"application/json"
 
 # Members that have another name than in AWS JSON.
 _NAMES = {"QueueUrls": "queueUrls", "Messages": "messages"}
+# A weight of nothing: not that.
+_NONE = re.compile(rb"\s*q\s*=\s*0(\.0*)?\s*")
 _ENCODE = msgspec.json.Encoder(order="sorted").encode
 
 
 def is_wanted(accept: bytes) -> bool:
     """By the value of ``Accept``."""
-    return KIND in accept.lower()
+    kinds = (kind.partition(b";") for kind in accept.lower().split(b","))
+    return any(kind.strip() == KIND and not _NONE.fullmatch(rest) for kind, _, rest in kinds)
 
 
 def encode(operation: Operation, result: Result | None, request_id: str) -> bytes:

@@ -278,7 +278,7 @@ def test_what_is_not_ours_is_kept_as_given_and_grants_nothing(
     queue = alice.queue(new_name(), protocol)
     for elements in (
         {"Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}},
-        {"Principal": {"AWS": "arn:aws:iam::123:role/elsewhere"}},
+        {"Principal": {"AWS": "arn:aws:iam::123456789012:role/elsewhere"}},
         {"Resource": "arn:aws:sns:us-east-1:123456789012:topic"},
     ):
         written = _policy(queue, elements)

@@ -201,6 +201,19 @@ def test_release_one_of_two(bench: Bench, fifo: Queue) -> None:
     assert fifo.read() == ["c"]
 
 
+def test_expired_ones_before_do_not_change_the_order(bench: Bench, fifo: Queue) -> None:
+    fifo.send("m1", "m2", group="g")
+    bench.advance(50)
+    fifo.send("m3", "m4", group="g")
+    m1, m2, m3, m4 = fifo.take(4, timeout_s=1_000)
+    for entry in (m2, m3):
+        fifo.move(entry, 0, 1)
+    assert fifo.read() == []
+    for entry in (m1, m4):
+        fifo.move(entry, 0, 1)
+    assert [entry.message.text for entry in fifo.claim(1, retention_s=40).entries] == ["m3"]
+
+
 def test_no_timeout_at_all(bench: Bench, fifo: Queue) -> None:
     fifo.send("a", "b", group="g")
     assert fifo.read(1, timeout_s=0) == ["a"]

@@ -312,6 +312,18 @@ def test_long_groups_come_in_order(bench: Bench, fifo: Queue) -> None:
     assert fifo.leased(1) == texts[150:]
 
 
+def test_an_acknowledged_lease_lets_the_next_of_its_group_go(bench: Bench, fifo: Queue) -> None:
+    """Also if one behind that is in flight."""
+    fifo.send("a", "b", "c", "d", group="g")
+    a, b, _ = fifo.take(3, timeout_s=100)
+    fifo.move(a, 0, 1)
+    assert fifo.leased(0, limit=1) == ["a"]
+    fifo.move(b, 0, 1)
+    assert fifo.read() == []
+    fifo.ack(0)
+    assert fifo.read() == ["b"]
+
+
 @KINDS
 def test_its_size_is_bounded(bench: Bench, kind: str) -> None:
     queue = make(bench, kind)

@@ -40,6 +40,15 @@ VIOLATIONS = {
     "published and not there": ("lost", [call("publish", 0, "a", "b"), drained("a")]),
     "lost before the purge ended": ("lost", [call("send", 5, "a"), call("purge", 0)]),
     "leased, not acknowledged, not there": ("lost", [call("send", 0, "a"), received(1, "a", op="lease", sequence=3)]),
+    "never sent": ("refused", [drained("a")]),
+    "its delete was refused": (
+        "lost",
+        [call("send", 0, "a"), received(1, "a"), call("delete", 2, "a", outcome=REFUSED)],
+    ),
+    "to show it was refused": (
+        "early",
+        [call("send", 0, "a"), received(1, "a"), call("hide", 2, "a", outcome=REFUSED), received(3, "a"), drained("a")],
+    ),
     "refused and there": ("refused", [call("send", 0, "a", outcome=REFUSED), drained("a")]),
     "deleted and received": (
         "back",
@@ -65,11 +74,16 @@ VIOLATIONS = {
     ),
     "a lease that changes": (
         "leases",
-        [received(1, "a", "b", op="lease"), received(2, "a", op="lease"), drained("a", "b")],
+        [call("send", 0, "a", "b"), received(1, "a", "b", op="lease"), received(2, "a", op="lease"), drained("a", "b")],
     ),
     "in two leases": (
         "leases",
-        [received(1, "a", op="lease", sequence=0), received(2, "a", op="lease", sequence=1), drained("a")],
+        [
+            call("send", 0, "a"),
+            received(1, "a", op="lease", sequence=0),
+            received(2, "a", op="lease", sequence=1),
+            drained("a"),
+        ],
     ),
 }
 

@@ -116,16 +116,23 @@ class FifoQueue(GroupedQueue):
         if want.room_bytes:
             return changes + self._lease_group(db, group, want, now_us, claimed, standing, end_us)
         room = want.limit - len(claimed.entries)
-        while rows := self._waiting(db, group, end_us, room) + standing:
+        while True:
+            rows = self._waiting(db, group, end_us, room)
+            # What stands behind the last of them has its turn after those that were not read.
+            last_id = rows[-1].id if len(rows) == room else None
+            rows += [row for row in standing if last_id is None or row.id < last_id]
+            standing = [row for row in standing if last_id is not None and row.id > last_id]
+            if not rows:
+                break
             rows.sort(key=lambda row: row.id)
             taken, given = self._claim_rows(db, rows, want, now_us, claimed)
             changes += taken
             if given or len(taken) < len(rows):
-                untouched = [row for row in rows[len(taken) :] if row.visible_us <= now_us]
+                untouched = [row for row in rows[len(taken) :] + standing if row.visible_us <= now_us]
                 changes += self._wait(db, untouched) if given else self._delay(db, untouched)
                 break
             # All of them were expired: what comes next?
-            standing, room = [], LOOK_AHEAD
+            room = LOOK_AHEAD
         return changes + self._settle(db, group, now_us)
 
     def received(self, db: apsw.Connection, id: int) -> Entry | None:

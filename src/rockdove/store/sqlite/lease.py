@@ -53,10 +53,15 @@ _FREED = """
 INSERT INTO freed SELECT DISTINCT pq, grp FROM entry JOIN physical ON physical.number = pq
 WHERE entry.id IN (SELECT id FROM ended) AND fifo
 """
-# If all that is left of a group waits, its first message stops waiting; see `rockdove.store.sqlite.fifo`.
+# If the first message of what is left of a group waits, it stops waiting; see `rockdove.store.sqlite.fifo`.
 _STUCK = f"""
 t >= {WAITING_US} AND id IN (
-  SELECT (SELECT id FROM entry WHERE pq = freed.pq AND grp = freed.grp ORDER BY t LIMIT 1) FROM freed
+  SELECT waiting FROM (
+    SELECT
+      (SELECT id FROM entry WHERE pq = freed.pq AND grp = freed.grp AND t >= {WAITING_US} ORDER BY t LIMIT 1) waiting,
+      (SELECT min(id) FROM entry WHERE pq = freed.pq AND grp = freed.grp AND t < {WAITING_US}) standing
+    FROM freed
+  ) WHERE standing IS NULL OR waiting < standing
 )
 """
 _FORGET = """
@@ -314,7 +319,7 @@ def _frees(db: apsw.Connection, queue: str, consumer: str, shard: int | None, se
 
 
 def _settle(db: apsw.Connection, delay_us: int, now_us: int) -> list[tuple[int, Change]]:
-    """Let groups go on of which all that is left waits; the changes that count, by physical queue."""
+    """Let groups go on whose first message waits; the changes that count, by physical queue."""
     again: list[Any] = db.execute(f"SELECT id, pq FROM entry WHERE {_STUCK} AND rc > 0").fetchall()
     sql = f"UPDATE entry SET t = CASE WHEN rc THEN ? ELSE sent + ? END WHERE {_STUCK}"
     db.execute(sql, (now_us, delay_us))
