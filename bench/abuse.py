@@ -1,4 +1,4 @@
-"""Part of `make bench-long`: attacks on the memory of a service, and what they take; run as `python -m bench.abuse`."""
+"""Attacks on the memory of a service, and what they take; run as `python -m bench.abuse`."""
 
 from __future__ import annotations
 
