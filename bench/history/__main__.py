@@ -29,7 +29,7 @@ def run(folder: Path, seconds: float, seed: int, store: str, workers: int) -> Hi
         service.start()
         clients = Clients(service.endpoint, seed, recorder)
         clients.make_queues()
-        trouble = Trouble(service, store, random.Random(seed))
+        trouble = Trouble(service, store, workers, random.Random(seed))
         clients.start()
         trouble.start()
         time.sleep(seconds)

@@ -134,17 +134,21 @@ def _build(folder: Path) -> Path:
 class Trouble(threading.Thread):
     """Hits a service with faults until told to end."""
 
-    def __init__(self, service: Service, store: str, rng: random.Random) -> None:
+    def __init__(self, service: Service, store: str, workers: int, rng: random.Random) -> None:
         super().__init__(name="trouble")
         self._service = service
         self._rng = rng
         self._over = threading.Event()
         self.faults: list[Fault] = []
         self.error: BaseException | None = None
-        kinds: list[Callable[[], float | None]] = [self.pause, self.clock, self.kill_front_end]
+        kinds: list[Callable[[], float | None]] = [self.pause, self.clock]
+        if workers:
+            kinds.append(self.kill_front_end)
         if store != "memory":
             # What is in memory does not outlive its process.
-            kinds += [self.kill, self.kill, self.restart, self.kill_owner, self.full, self.broken]
+            kinds += [self.kill, self.kill, self.restart, self.full, self.broken]
+        if workers and store != "memory":
+            kinds.append(self.kill_owner)
         self._kinds = kinds
 
     def run(self) -> None:

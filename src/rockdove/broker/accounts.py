@@ -51,8 +51,8 @@ class Accounts:
         """``owned`` gives the names of the queues of an account id."""
         # Whether there is any account; once there is, there always will be.
         self.exist = False
-        # Called with the ids of accounts of which a key works no more; with None when the first account is made,
-        # and nobody may do anything without one any more.
+        # Called with the ids of accounts that have lost a key; with None when the first account is made, because from
+        # then on every request must be signed.
         self.on_lost: Callable[[set[str] | None], None] = lambda ids: None
         self._records = records
         self._feed = feed
@@ -233,15 +233,13 @@ class Accounts:
             for key in account.keys:
                 if key.access_key not in self._secrets:
                     self._secrets[key.access_key] = self._open(account, key)
-        before, self._by_key = (
-            self._by_key,
-            {
-                key.access_key: (account, self._secrets[key.access_key])
-                for account in self._by_id.values()
-                if account.enabled
-                for key in account.keys
-            },
-        )
+        before = self._by_key
+        self._by_key = {
+            key.access_key: (account, self._secrets[key.access_key])
+            for account in self._by_id.values()
+            if account.enabled
+            for key in account.keys
+        }
         kept = {key.access_key for account in self._by_id.values() for key in account.keys}
         self._secrets = {access_key: secret for access_key, secret in self._secrets.items() if access_key in kept}
         if self._by_id and not self.exist:

@@ -75,9 +75,7 @@ class ServiceInterrupted(Fault):
     code = "ServiceInterrupted"
     status = 503
     sender = False
-    text = (
-        "The service was interrupted, and does not know whether this was done. Ask again if doing it twice is no harm."
-    )
+    text = "The service was interrupted, and does not know whether this was done. Retry only if doing it twice is safe."
 
 
 class ServiceUnavailable(Fault):

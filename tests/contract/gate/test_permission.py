@@ -304,9 +304,7 @@ def test_who_waits_when_the_permission_is_taken_away_gets_nothing_more(
     queue.set(Policy=_policy(queue, {"Principal": {"AWS": bob.arn}}))
     with ThreadPoolExecutor(1) as aside:
         waiting = aside.submit(bob.view(queue).receive, WaitTimeSeconds=20)
-        while not waiting.running():
-            time.sleep(0.01)
-        time.sleep(0.2)
+        _wait_for_waiters(alice.service, 1)
         queue.set(Policy="")
         queue.send("not for bob")
         assert waiting.result(15) == []
@@ -321,9 +319,7 @@ def test_who_waits_when_the_account_is_disabled_gets_nothing_more(
     queue = dave.queue(new_name())
     with ThreadPoolExecutor(1) as aside:
         waiting = aside.submit(queue.receive, WaitTimeSeconds=20)
-        while not waiting.running():
-            time.sleep(0.01)
-        time.sleep(0.2)
+        _wait_for_waiters(guarded, 1)
         with _administrator(root) as administrator:
             administrator.set_account_state(name, "disabled")
         assert waiting.result(15) == []

@@ -1,4 +1,4 @@
-"""The line of a FIFO queue in memory: each group in the order of sending, and nothing before what is in flight."""
+"""The line of a FIFO queue in memory: each group in order, and nothing that stands behind one in flight."""
 
 from collections.abc import Mapping
 
