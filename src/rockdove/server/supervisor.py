@@ -155,7 +155,7 @@ class Supervisor:
 
         Raises `StartFailed`, and what ``opened`` raises.
         """
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             self._spawn(self._owner)
             opened(self._wait_until_ready(self._owner))
@@ -164,6 +164,7 @@ class Supervisor:
             return [self._wait_until_ready(child) for child in self._front_ends][-1]
         except BaseException:
             self._kill_all()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             raise
 
     def run(self) -> None:
@@ -307,11 +308,10 @@ class Supervisor:
     def _kill_all(self) -> None:
         self._stopping = True
         _signal_all(self._children, signal.SIGKILL)
-        while any(child.pid for child in self._children):
-            pid, _ = os.waitpid(-1, 0)
-            for child in self._children:
-                if child.pid == pid:
-                    child.pid = 0
+        for child in self._children:
+            if child.pid:
+                os.waitpid(child.pid, 0)
+                child.pid = 0
 
 
 def _serve(serve: Callable[[FrontEndParts], Work], family: Family, row: int, ready: Callable[[Ready], None]) -> None:

@@ -62,6 +62,12 @@ def test_a_port_in_use_is_told_with_what_to_do(cli: Cli, shared: Server) -> None
     )
 
 
+def test_a_start_that_fails_leaves_signals_as_they_were(cli: Cli, shared: Server) -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    cli("serve", "--port", str(shared.port), "--data", "other")
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
 def test_a_folder_in_use_is_refused_with_the_process(cli: Cli, shared: Server) -> None:
     outcome = cli("serve", "--port", "0", "--data", str(shared.data))
     assert (outcome.code, outcome.out) == (5, "")
