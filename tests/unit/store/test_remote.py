@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
 from rockdove.core.clock import ManualClock
@@ -13,6 +14,7 @@ from rockdove.core.errors import StoreError
 from rockdove.core.queue import QueueRecord
 from rockdove.store.base import Claimed, Counts, Draft, Snapshot, Want
 from rockdove.store.memory.store import MemoryStore
+from rockdove.store.remote import asked
 from rockdove.store.remote.error import StoreAway
 from rockdove.store.remote.owner import Owner
 from rockdove.store.remote.store import RemoteStore
@@ -25,9 +27,9 @@ class House:
     def __init__(self, folder: Path) -> None:
         self.clock = ManualClock()
         self.inner = MemoryStore(self.clock, Random(1))
-        self._path = str(folder / "owner")
+        self.path = str(folder / "owner")
         self._listening = socket.socket(socket.AF_UNIX)
-        self._listening.bind(self._path)
+        self._listening.bind(self.path)
         self._listening.listen()
         self.start()
 
@@ -36,7 +38,7 @@ class House:
         self.owner.start(self._listening)
 
     async def front_end(self) -> tuple[RemoteStore, Snapshot]:
-        store = RemoteStore(self._path)
+        store = RemoteStore(self.path)
         return store, await store.open()
 
     def close(self) -> None:
@@ -223,3 +225,56 @@ def test_a_second_claim_is_not_taken_for_the_first(folder: Path, loop: asyncio.A
         return counts
 
     assert loop.run_until_complete(scenario()) == Counts(1, 0, 0)
+
+
+def test_many_large_claims_at_once_wait_for_their_turn(folder: Path, loop: asyncio.AbstractEventLoop) -> None:
+    """Half a gigabyte of outcomes: the owner does not encode them all, and does not take the reader for dead."""
+
+    async def scenario() -> list[Claimed]:
+        house = House(folder)
+        store, snapshot = await house.front_end()
+        record = await queue_of(store, snapshot.version)
+        physical = store.physical(record, record.physical[0])
+        await call(physical.append, drafts(house, "x" * 1_000_000))
+        claims = [call(physical.claim, Want(limit=1, timeout_us=0)) for _ in range(500)]
+        claimed = await asyncio.gather(*claims)
+        store.close()
+        house.close()
+        return claimed
+
+    claimed = loop.run_until_complete(scenario())
+    assert [len(each.entries) for each in claimed] == [1] * 500
+    # In the order in which they were asked for.
+    assert [each.entries[0].receive_count for each in claimed] == list(range(1, 501))
+
+
+def test_a_front_end_that_stands_still_holds_nothing_up(folder: Path, loop: asyncio.AbstractEventLoop) -> None:
+    """It asks for much, and does not read: it is served no further, others are, and what it got comes back."""
+
+    async def scenario() -> tuple[int, int, int]:
+        house = House(folder)
+        store, snapshot = await house.front_end()
+        record = await queue_of(store, snapshot.version)
+        physical = store.physical(record, record.physical[0])
+        await call(physical.append, drafts(house, *["x" * 250_000] * 300))
+        still = socket.socket(socket.AF_UNIX)
+        still.connect(house.path)
+        verbs = [asked.ClaimEntries(token, physical.record.number, Want(1, 30_000_000)) for token in range(300)]
+        body = msgspec.msgpack.encode(verbs)
+        still.sendall(len(body).to_bytes(4, "little") + body)
+        while (await call(physical.count)).in_flight < 10:
+            await asyncio.sleep(0.01)
+        mine = await call(physical.claim, Want(limit=1, timeout_us=30_000_000))
+        before = await call(physical.count)
+        still.close()
+        while (after := await call(physical.count)).in_flight > 1:
+            await asyncio.sleep(0.01)
+        store.close()
+        house.close()
+        return len(mine.entries), before.in_flight, after.visible
+
+    mine, in_flight, visible = loop.run_until_complete(scenario())
+    assert mine == 1
+    # About as many as there is room for, and the rest only when those are read.
+    assert 10 <= in_flight < 200
+    assert visible == 299

@@ -15,8 +15,10 @@ import msgspec
 _LENGTH_BYTES = 4
 # So many messages are worth a frame of their own; fewer wait for the end of this round of the loop.
 ENOUGH = 16
-# What the other process may leave unread.
-MOST_UNSENT_BYTES = 256 * 1024 * 1024
+# About what a frame has at most, unless a single message is larger.
+FRAME_BYTES = 4 * 1024 * 1024
+# Messages that may wait for the other process to read what was said before.
+MOST_WAITING = 100_000
 # Bytes read at a time.
 _READ_BYTES = 256 * 1024
 
@@ -36,8 +38,11 @@ class Framed:
         # How many requests are in the frame that is being collected, and which of its messages may still grow.
         self._number = 0
         self.growing: dict[Any, Any] = {}
-        # What the socket has not taken yet.
-        self._unsent = bytearray()
+        # What the socket has not taken yet of the last frame. Until it has, messages wait as they are: a frame would be
+        # a copy of all they carry.
+        self._unsent = memoryview(b"")
+        # How many messages fill a frame, to judge by the last one.
+        self._fill = MOST_WAITING
         self._is_closing = False
         sock.setblocking(False)
         self._loop.add_reader(sock, self._read)
@@ -45,6 +50,11 @@ class Framed:
     @property
     def is_open(self) -> bool:
         return self._socket is not None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the other process has not taken all that was said."""
+        return bool(self._unsent)
 
     # What is said.
 
@@ -62,59 +72,61 @@ class Framed:
             self._flush()
 
     def _flush(self) -> None:
-        if not self._out or self._socket is None:
+        if self._unsent:
+            if len(self._out) > MOST_WAITING:
+                # The other process stands still. It begins anew when it goes on.
+                self._end()
             return
+        while self._out and not self._unsent and self._socket is not None:
+            self._say_next()
+
+    def _say_next(self) -> None:
+        messages = self._out[: self._fill]
+        # Cut, not replaced: whoever sends next must not ask for another flush while one is to come.
+        del self._out[: self._fill]
+        self._number = len(self._out)
+        self.growing.clear()
         unsayable: list[tuple[Any, Exception]] = []
         try:
-            body = _encoder.encode(self._out)
+            body = _encoder.encode(messages)
         except Exception:
-            body, unsayable = _encode_each(self._out)
-        # Cleared, not replaced: whoever sends next must not ask for another flush while one is to come.
-        self._out.clear()
-        self._number = 0
-        self.growing.clear()
+            body, unsayable = _encode_each(messages)
+        self._fill = max(FRAME_BYTES * len(messages) // len(body), 1)
+        self._write(memoryview(len(body).to_bytes(_LENGTH_BYTES, "little") + body))
         for message, error in unsayable:
             self.unsaid(message, error)
-        self._write(len(body).to_bytes(_LENGTH_BYTES, "little") + body)
 
-    def _write(self, frame: bytes) -> None:
+    def _write(self, frame: memoryview) -> None:
         sock = self._socket
         if sock is None:
             return
-        if not self._unsent:
-            try:
-                taken = sock.send(frame)
-            except (BlockingIOError, InterruptedError):
-                taken = 0
-            except OSError:
-                self._end()
-                return
-            if taken == len(frame):
-                return
-            frame = frame[taken:]
-            self._loop.add_writer(sock, self._write_on)
-        self._unsent += frame
-        if len(self._unsent) > MOST_UNSENT_BYTES:
-            # The other process stands still. It begins anew when it goes on.
+        is_first = not self._unsent
+        try:
+            taken = sock.send(frame)
+        except (BlockingIOError, InterruptedError):
+            taken = 0
+        except OSError:
             self._end()
+            return
+        self._unsent = frame[taken:]
+        if is_first and self._unsent:
+            self._loop.add_writer(sock, self._write_on)
+            self.delayed()
 
     def _write_on(self) -> None:
         sock = self._socket
         if sock is None:
             return
-        try:
-            with memoryview(self._unsent) as unsent:
-                taken = sock.send(unsent)
-        except (BlockingIOError, InterruptedError):
+        self._write(self._unsent)
+        if self._unsent or self._socket is None:
             return
-        except OSError:
-            self._end()
-            return
-        del self._unsent[:taken]
-        if not self._unsent:
+        self._flush()
+        if not self._unsent and self._socket is not None:
             self._loop.remove_writer(sock)
             if self._is_closing:
                 self._end()
+            else:
+                self.caught_up()
 
     # What is heard.
 
@@ -153,6 +165,14 @@ class Framed:
             return
         del self._in[:start]
 
+    def pause_reading(self) -> None:
+        if self._socket is not None:
+            self._loop.remove_reader(self._socket)
+
+    def resume_reading(self) -> None:
+        if self._socket is not None:
+            self._loop.add_reader(self._socket, self._read)
+
     # The end.
 
     def close(self) -> None:
@@ -173,7 +193,7 @@ class Framed:
             sock.close()
             self._out.clear()
             self.growing.clear()
-            self._unsent.clear()
+            self._unsent = memoryview(b"")
             self.lost()
 
     @abstractmethod
@@ -183,6 +203,12 @@ class Framed:
     @abstractmethod
     def unsaid(self, message: Any, error: Exception) -> None:
         """A message cannot be put into a frame, which is a defect: whoever waits for its outcome has to be told."""
+
+    def delayed(self) -> None:
+        """The other process has not taken all that was said."""
+
+    def caught_up(self) -> None:
+        """It has taken all of it."""
 
     @abstractmethod
     def lost(self) -> None:
