@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import resource
+import selectors
 import socket
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import quantiles
 from urllib.parse import urlsplit
@@ -18,7 +22,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from bench import process, report
-from bench.call import call, create
+from bench.call import CallError, call, create
 from bench.machine import command, machine, scratch
 from bench.report import Report, Table
 from bench.server import Server, rockdove
@@ -30,6 +34,7 @@ HOLD_S = 5.0
 PAUSE_S = 0.02
 SLOWEST_S = 1.0
 FILES = 20_000
+PIECE_BYTES = 65_536
 BODY = "x" * 1_000_000
 LIMITS = Limits()
 
@@ -44,17 +49,15 @@ class Result(msgspec.Struct, frozen=True):
     bound: int | None
     p50_ms: float
     p99_ms: float
-
-
-Say = Callable[[socket.socket], int]
+    failures: int
 
 
 class Attack(msgspec.Struct, frozen=True):
-    """``say`` is what each client does first; ``bound`` is what all of them together may take."""
+    """``say`` makes what each client sends; ``bound`` is what all of them together may take."""
 
     name: str
     clients: int
-    say: Callable[[Server], Say]
+    say: Callable[[Server], bytes]
     bound: int | None
 
 
@@ -68,59 +71,50 @@ def _request(operation: str, content: dict[str, object], prefix: str = "AmazonSQ
     return _head(operation, len(body), prefix) + b"\r\n" + body
 
 
-def _all_of(data: bytes) -> Say:
-    """Sends as much as the service takes within a moment."""
-
-    def say(wire: socket.socket) -> int:
-        wire.settimeout(0.5)
-        sent = 0
-        with contextlib.suppress(OSError):
-            while sent < len(data):
-                sent += wire.send(data[sent : sent + 65_536])
-        return sent
-
-    return say
+def _silence(server: Server) -> bytes:
+    return b""
 
 
-def _silence(server: Server) -> Say:
-    return _all_of(b"")
+def _tiny_headers(server: Server) -> bytes:
+    return _head("ListQueues") + b"".join(b"a%d:b\r\n" % number for number in range(250))
 
 
-def _tiny_headers(server: Server) -> Say:
-    return _all_of(_head("ListQueues") + b"".join(b"a%d:b\r\n" % number for number in range(250)))
+def _many_tiny_headers(server: Server) -> bytes:
+    return _head("ListQueues") + b"".join(b"%d:\r\n" % number for number in range(10_000))
 
 
-def _many_tiny_headers(server: Server) -> Say:
-    return _all_of(_head("ListQueues") + b"".join(b"%d:\r\n" % number for number in range(10_000)))
+def _tiny_chunks(server: Server) -> bytes:
+    return _head("SendMessage") + b"Transfer-Encoding: chunked\r\n\r\n" + b"2\r\nxx\r\n" * 140_000
 
 
-def _tiny_chunks(server: Server) -> Say:
-    return _all_of(_head("SendMessage") + b"Transfer-Encoding: chunked\r\n\r\n" + b"2\r\nxx\r\n" * 140_000)
+def _half_bodies(server: Server) -> bytes:
+    return _head("SendMessage", 1_000_000) + b"\r\n" + b"x" * 900_000
 
 
-def _half_bodies(server: Server) -> Say:
-    return _all_of(_head("SendMessage", 1_000_000) + b"\r\n" + b"x" * 900_000)
+def _large_sends(server: Server) -> bytes:
+    url = create(server.endpoint, "sent")
+    return _request("SendMessage", {"QueueUrl": url, "MessageBody": BODY}) * 8
 
 
-def _unread(operation: str, prefix: str, **more: object) -> Callable[[Server], Say]:
-    def make(server: Server) -> Say:
+def _unread(operation: str, prefix: str, **more: object) -> Callable[[Server], bytes]:
+    def make(server: Server) -> bytes:
         url = create(server.endpoint, "large")
         for _ in range(9):
             call(server.endpoint, "SendMessage", QueueUrl=url, MessageBody=BODY)
-        return _all_of(_request(operation, {"QueueUrl": url, **more}, prefix) * 8)
+        return _request(operation, {"QueueUrl": url, **more}, prefix) * 8
 
     return make
 
 
-def _ahead(server: Server) -> Say:
+def _ahead(server: Server) -> bytes:
     url = create(server.endpoint, "empty")
     wait = _request("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20})
-    return _all_of(wait + _request("ListQueues", {}) * 3_000)
+    return wait + _request("ListQueues", {}) * 3_000
 
 
-def _waiting(server: Server) -> Say:
+def _waiting(server: Server) -> bytes:
     url = create(server.endpoint, "empty")
-    return _all_of(_request("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20}))
+    return _request("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20})
 
 
 BUFFERED = LIMITS.max_buffered_bytes
@@ -130,6 +124,7 @@ ATTACKS = (
     Attack("10,000 tiny headers", 1_000, _many_tiny_headers, BUFFERED),
     Attack("chunks of two bytes, and no end", 300, _tiny_chunks, BUFFERED),
     Attack("nine tenths of a large body", 500, _half_bodies, BUFFERED),
+    Attack("messages of a megabyte, all at once", 500, _large_sends, BUFFERED),
     Attack("Peek that nobody reads", 500, _unread("Peek", "Rockdove", MaxNumberOfMessages=100), BUFFERED),
     Attack("receives that nobody reads", 500, _unread("ReceiveMessage", "AmazonSQS", VisibilityTimeout=0), BUFFERED),
     Attack("thousands of requests sent ahead", 500, _ahead, BUFFERED),
@@ -146,11 +141,15 @@ class Neighbour(threading.Thread):
         self._url = create(endpoint, "neighbour")
         self._over = threading.Event()
         self.seconds: list[float] = []
+        self.failures = 0
 
     def run(self) -> None:
         while not self._over.wait(PAUSE_S):
             begin_s = time.monotonic()
-            call(self._endpoint, "SendMessage", QueueUrl=self._url, MessageBody="x")
+            try:
+                call(self._endpoint, "SendMessage", QueueUrl=self._url, MessageBody="x")
+            except (CallError, OSError):
+                self.failures += 1
             self.seconds.append(time.monotonic() - begin_s)
 
     def end(self) -> None:
@@ -176,31 +175,58 @@ def _peak(pid: int) -> Iterator[list[int]]:
         thread.join()
 
 
+def _attack(address: tuple[str, int], clients: int, data: bytes, told: Connection) -> None:
+    """In a process of its own, which must not hold the neighbour up: all clients send at once, and none reads."""
+    sent, wires = 0, list[socket.socket]()
+    with selectors.DefaultSelector() as selector:
+        for _ in range(clients):
+            with contextlib.suppress(OSError):
+                wire = socket.create_connection(address, timeout=5)
+                wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                wire.setblocking(False)
+                wires.append(wire)
+                if data:
+                    selector.register(wire.fileno(), selectors.EVENT_WRITE, memoryview(data))
+        until_s = time.monotonic() + HOLD_S
+        while (left_s := until_s - time.monotonic()) > 0:
+            for key, _ in selector.select(left_s):
+                rest = key.data[_send(key.fd, key.data[:PIECE_BYTES]) :]
+                sent += len(key.data) - len(rest)
+                if len(rest) == len(key.data) or not rest:
+                    # It has said all, or was hung up on.
+                    selector.unregister(key.fd)
+                else:
+                    selector.modify(key.fd, selectors.EVENT_WRITE, rest)
+                    until_s = time.monotonic() + HOLD_S
+    told.send((len(wires), sent))
+
+
+def _send(wire: int, data: memoryview) -> int:
+    try:
+        return os.write(wire, data)
+    except OSError:
+        return 0
+
+
 def strike(server: Server, attack: Attack) -> Result:
     place = urlsplit(server.endpoint)
     address = (place.hostname or "", place.port or 0)
-    say = attack.say(server)
+    data = attack.say(server)
+    here, there = Pipe(duplex=False)
     neighbour = Neighbour(server.endpoint)
     neighbour.start()
     time.sleep(1)
-    before, sent = process.memory(server.pid).resident, 0
-    wires: list[socket.socket] = []
-    try:
-        with _peak(server.pid) as most:
-            for _ in range(attack.clients):
-                with contextlib.suppress(OSError):
-                    wire = socket.create_connection(address, timeout=5)
-                    wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-                    wires.append(wire)
-                    sent += say(wire)
-            time.sleep(HOLD_S)
-    finally:
-        for wire in wires:
-            wire.close()
-        neighbour.end()
+    before = process.memory(server.pid).resident
+    attacker = get_context("fork").Process(target=_attack, args=(address, attack.clients, data, there), daemon=True)
+    with _peak(server.pid) as most:
+        attacker.start()
+        clients, sent = here.recv()
+    attacker.join()
+    neighbour.end()
     cuts = quantiles(neighbour.seconds, n=100)
     grown = max(most[0] - before, 0)
-    return Result(attack.name, len(wires), sent, grown, attack.bound, cuts[49] * 1e3, cuts[98] * 1e3)
+    p50_ms, p99_ms = cuts[49] * 1e3, cuts[98] * 1e3
+    return Result(attack.name, clients, sent, grown, attack.bound, p50_ms, p99_ms, neighbour.failures)
 
 
 def main() -> None:
@@ -219,7 +245,7 @@ def main() -> None:
         "memory stays within its bound": all(each.bound is None or each.grown <= each.bound for each in results),
         "p99 of a well-behaved client is under a second": all(each.p99_ms < SLOWEST_S * 1e3 for each in results),
     }
-    head = ["attack", "clients", "sent MB", "memory MB", "bound MB", "neighbour p50 ms", "p99 ms"]
+    head = ["attack", "clients", "sent MB", "memory MB", "bound MB", "neighbour p50 ms", "p99 ms", "failed"]
     result = Report("abuse", machine(base), command(), [*results], {}, holds)
     tables = [Table(head, [_cells(each) for each in results], NOTE), report.claims(holds)]
     report.hand_over(result, "Abuse: what attacks take of the memory", tables, args)
@@ -234,7 +260,7 @@ NOTE = (
 def _cells(each: Result) -> list[str]:
     bound = "" if each.bound is None else f"{each.bound / 1e6:,.0f}"
     sizes = [f"{each.sent / 1e6:,.0f}", f"{each.grown / 1e6:,.0f}", bound]
-    return [each.attack, f"{each.clients:,}", *sizes, f"{each.p50_ms:.1f}", f"{each.p99_ms:.1f}"]
+    return [each.attack, f"{each.clients:,}", *sizes, f"{each.p50_ms:.1f}", f"{each.p99_ms:.1f}", str(each.failures)]
 
 
 def arguments() -> argparse.Namespace:

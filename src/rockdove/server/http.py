@@ -102,14 +102,14 @@ class Connection(asyncio.Protocol):
         return IDLE < self._outlet.state < CLOSING
 
     def is_settled(self) -> bool:
-        held = self._intake.unfinished_bytes or self._pipeline.bytes or self._outlet.congested
+        held = self._intake.is_unfinished or self._pipeline.bytes or self._outlet.congested
         return not (held or self._is_serving())
 
     def let_go(self) -> bool:
         if self._outlet.congested:
             self._outlet.cut_off()
             return True
-        if self._outlet.deaf or not (self._intake.unfinished_bytes or self._pipeline.bytes):
+        if self._outlet.deaf or not (self._intake.is_unfinished or self._pipeline.bytes):
             return False
         self._pipeline.clear()
         self._intake.refuse(503, b"The service has no memory left for requests that wait so long. Please try again.")

@@ -16,9 +16,17 @@ from rockdove.server.pipeline import HEADER_BYTES, Pipeline, held_bytes
 _OFFERS = (b"upgrade", b"connection", b"http2-settings")
 # Headers of a request at most: small ones take many times their bytes.
 MOST_HEADERS = 256
+# Of what comes at once, so much is read before it is looked at how many headers or requests there are, and after so
+# many requests others have a turn: to read them costs time.
+HEAD_PIECE_BYTES = 8 * 1024
+TURN = 16
 # Pieces of a URL or a body are put together when there are so many: each takes this besides its bytes.
 MOST_PIECES = 256
 PIECE_OVERHEAD_BYTES = 48
+# After every so many chunks of a body it is looked at whether they have so many bytes each, on average: to take chunks
+# apart costs time, however small they are.
+CHUNKS = 1_024
+SMALL_CHUNK_BYTES = 16
 
 
 class Holder(Protocol):
@@ -42,6 +50,7 @@ class Intake:
         self._call = call
         # What comes in larger pieces is cut, so that no request of more than a piece is complete before it is measured.
         self._piece_bytes = min(limits.max_header_bytes, limits.max_body_bytes)
+        self._head_piece_bytes = min(HEAD_PIECE_BYTES, self._piece_bytes)
         # How many requests were complete, and since when the client has to send, by the loop's clock.
         self.number = 0
         self.since_s = 0.0
@@ -54,6 +63,8 @@ class Intake:
         self.on_header = self._headers.__setitem__
         self.on_body = self._body.append
         self.unfinished_bytes = 0
+        # What has come and was not looked at, because enough was sent ahead.
+        self._later = b""
         # Emptied when the headers are complete.
         self._headers_to_come = [True]
         self.on_headers_complete = self._headers_to_come.clear
@@ -61,7 +72,11 @@ class Intake:
         self._continued = False
         # The headers before the first chunk of a body.
         self._leading: dict[bytes, bytes] = {}
+        self._chunks = 0
+        # What a client is told whose request cannot be read.
+        self._complaint = b"That is not an HTTP request."
         self._parser = httptools.HttpRequestParser(self)
+        pipeline.on_room = self.read_on
 
     # Bytes.
 
@@ -70,10 +85,31 @@ class Intake:
         # Almost always the first is false, and spares a call.
         if (outlet.state is not IDLE or outlet.deaf) and not outlet.is_heard():
             return
-        if len(data) > self._piece_bytes:
-            for start in range(0, len(data), self._piece_bytes):
-                self.receive(data[start : start + self._piece_bytes])
-            return
+        if self._later:
+            self._later += data
+        elif len(data) > self._head_piece_bytes:
+            self._receive_large(data)
+        else:
+            self._read(data)
+
+    def _receive_large(self, data: bytes) -> None:
+        pipeline, start, number = self._pipeline, 0, self.number
+        while start < len(data) and self._outlet.is_heard():
+            size = self._head_piece_bytes if self._headers_to_come else self._piece_bytes
+            self._read(data[start : start + size])
+            start += size
+            if start < len(data) and (pipeline.is_paused or self.number - number >= TURN):
+                self._later = data[start:]
+                pipeline.rest()
+                self._holder.hold()
+                return
+
+    def read_on(self) -> None:
+        """There is room again for what was sent ahead."""
+        later, self._later = self._later, b""
+        self._receive_large(later)
+
+    def _read(self, data: bytes) -> None:
         number = self.number
         while True:
             try:
@@ -85,7 +121,7 @@ class Intake:
                     return
                 data = self._decline() + data[offer.args[0] :]
             except httptools.HttpParserError:
-                self.refuse(400, b"That is not an HTTP request.")
+                self.refuse(400, self._complaint)
                 return
         if self.number == number:
             self._check_unfinished(len(data))
@@ -123,10 +159,16 @@ class Intake:
             self._pipeline.pause(self.unfinished_bytes)
 
     @property
+    def is_unfinished(self) -> bool:
+        """Whether something has come that was not handed on."""
+        return bool(self.unfinished_bytes or self._later)
+
+    @property
     def held_bytes(self) -> int:
         """About what the request being read takes of the memory."""
         pieces = len(self._url) + len(self._body)
-        return self.unfinished_bytes + HEADER_BYTES * len(self._headers) + PIECE_OVERHEAD_BYTES * pieces
+        objects = HEADER_BYTES * len(self._headers) + PIECE_OVERHEAD_BYTES * pieces
+        return len(self._later) + self.unfinished_bytes + objects
 
     def _is_within_bounds(self) -> bool:
         """If not, it is refused."""
@@ -196,6 +238,7 @@ class Intake:
         """What was read of a request is of no use any more, and nothing more is read."""
         self._outlet.deaf = True
         self.unfinished_bytes = 0
+        self._later = b""
         self._clear()
         self._holder.free()
 
@@ -218,6 +261,11 @@ class Intake:
             self._leading = self._headers.copy()
             if lower(self._leading).get(b"transfer-encoding", b"").lower() != b"chunked":
                 raise ValueError("a transfer encoding that is not known here")
+            self._chunks = 0
+        self._chunks += 1
+        if not self._chunks % CHUNKS and sum(map(len, self._body)) < SMALL_CHUNK_BYTES * self._chunks:
+            self._complaint = b"The chunks are too small: send at least %d bytes in each." % SMALL_CHUNK_BYTES
+            raise ValueError("chunks that are too small")
 
     def on_chunk_complete(self) -> None:
         """What follows the last chunk must not replace a header that somebody before us has looked at."""

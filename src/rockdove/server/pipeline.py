@@ -15,7 +15,7 @@ HEADER_BYTES = 160
 class Pipeline:
     """What is to be done after the request being served, in order."""
 
-    __slots__ = ("_most", "_outlet", "_paused", "ahead", "bytes")
+    __slots__ = ("_most", "_outlet", "ahead", "bytes", "is_paused", "on_room")
 
     def __init__(self, outlet: Outlet, most: int) -> None:
         """``most``: requests ahead, at which reading pauses."""
@@ -25,7 +25,9 @@ class Pipeline:
         self.ahead: deque[tuple[int, Callable[[], None]]] = deque()
         self.bytes = 0
         # Whether `_read_on` is to come. It is independent of what is being served.
-        self._paused = False
+        self.is_paused = False
+        # Called when reading goes on.
+        self.on_room: Callable[[], None] = lambda: None
 
     def is_free(self) -> bool:
         """Whether a request that comes now is served at once."""
@@ -62,17 +64,29 @@ class Pipeline:
 
     def pause(self, unfinished_bytes: int) -> None:
         """Read no further if the client has sent enough ahead."""
-        transport = self._outlet.transport
-        if transport is None or self._paused:
-            return
         if len(self.ahead) >= self._most or self.bytes + unfinished_bytes > MAX_AHEAD_BYTES:
-            self._paused = True
-            transport.pause_reading()
-            # Comes after all that was read: half a request would not be served, and so reading not go on.
-            self.ahead.append((0, self._read_on))
+            self._pause()
+
+    def rest(self) -> None:
+        """Read no further until others have had a turn, and what was sent ahead is served."""
+        self._pause()
+        self.go_on()
+
+    def _pause(self) -> None:
+        transport = self._outlet.transport
+        if transport is None or self.is_paused:
+            return
+        self.is_paused = True
+        transport.pause_reading()
+        # Comes after all that was read: half a request would not be served, and so reading not go on.
+        self.ahead.append((0, self._read_on))
 
     def _read_on(self) -> None:
-        self._paused = False
+        self.is_paused = False
+        self.on_room()
+        if self.is_paused:
+            self.go_on()
+            return
         if self._outlet.transport is not None:
             self._outlet.transport.resume_reading()
         self.serve_next()

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 import pytest
 
+from rockdove.server.http import Connection
 from tests.contract.abuse.conftest import Dial, Start, held_bytes
 from tests.contract.abuse.test_slow import eventually
 from tests.support.neighbour import Neighbour
@@ -20,6 +21,14 @@ from tests.support.service import RunningService
 
 _PATIENCE_S = 20
 HEAD = b"POST / HTTP/1.1\r\nHost: queue.test\r\n"
+
+
+def connection_of(service: RunningService, wire: Wire) -> Connection:
+    """The other end. For the service's event loop."""
+    port = wire.socket.getsockname()[1]
+    outlets = {each: each._outlet.transport for each in service.service.connections}
+    (found,) = [each for each, end in outlets.items() if end is not None and end.get_extra_info("peername")[1] == port]
+    return found
 
 
 def pump(wire: Wire, data: bytes) -> None:
@@ -65,10 +74,33 @@ def test_too_many_headers(start: Start, dial: Dial, rest: bytes) -> None:
     assert wire.is_closed()
 
 
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("number", [1_100, 140_000])
+def test_chunks_that_are_too_small(start: Start, dial: Dial, number: int) -> None:
+    """To take them apart would keep the others waiting."""
+    service = start()
+    with Neighbour(service.port):
+        wire = dial(service)
+        wire.send(CHUNKED + b"2\r\nxx\r\n" * number)
+        reply = wire.read()
+    assert (reply.status, reply.text) == (400, "The chunks are too small: send at least 16 bytes in each.\n")
+    assert wire.is_closed()
+
+
+def test_some_chunks_may_be_small(start: Start, dial: Dial) -> None:
+    wire = dial(start())
+    head = CHUNKED.replace(b"\r\n\r\n", b"\r\nX-Amz-Target: AmazonSQS.ListQueues\r\n\r\n")
+    wire.send(head + b"1\r\n \r\n" * 1_000 + b"4000\r\n" + b" " * 0x4000 + b"\r\n" + b"1\r\n \r\n" * 1_000)
+    wire.send(b"2\r\n{}\r\n0\r\n\r\n")
+    assert wire.read().status == 200
+
+
 # What takes far more memory than bytes, on a connection.
 WASTEFUL = {
     "tiny headers": (HEAD, [b"%x:\r\n" % number for number in range(230)]),
-    "tiny chunks": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", [b"2\r\nxx\r\n" * 1_000] * 30),
+    "small chunks": (CHUNKED, [b"14\r\n" + b"x" * 20 + b"\r\n"] * 3_000),
     "tiny pieces of a body": (HEAD + b"Content-Length: 9999\r\n\r\n", [b"xx"] * 2_000),
     "tiny pieces of a url": (b"GET /", [b"xx"] * 2_000),
 }
@@ -196,6 +228,33 @@ def test_requests_ahead_without_end_are_all_answered_in_order(
     assert bodies == [str(number) for number in numbers]
 
 
+@pytest.mark.parametrize("first", ["ListQueues", "ReceiveMessage"])
+def test_of_what_is_sent_at_once_little_is_looked_at(
+    start: Start, dial: Dial, web: Callable[..., Web], first: str
+) -> None:
+    """Thousands of requests in one piece: others have a turn between them, and each is answered."""
+    service = start()
+    url, wire = web(service).create("q"), dial(service)
+    number, most_ahead = 2_000, 0
+    wait = {"QueueUrl": url, "WaitTimeSeconds": 20} if first == "ReceiveMessage" else {}
+    data = json_request(first, wait) + json_request("ListQueues", {}) * number
+
+    async def arrive() -> None:
+        nonlocal most_ahead
+        connection = connection_of(service, wire)
+        connection.data_received(data)
+        most_ahead = len(connection._pipeline.ahead)
+        assert connection._intake.held_bytes > len(data) // 2
+
+    wire.send(b"GET /health HTTP/1.1\r\nHost: queue.test\r\n\r\n")
+    assert wire.read().status == 200
+    service.run(arrive())
+    assert most_ahead < 200
+    web(service).call("SendMessage", {"QueueUrl": url, "MessageBody": "x"})
+    assert [wire.read().status for _ in range(number + 1)] == [200] * (number + 1)
+    assert eventually(lambda: held_bytes(service) == 0)
+
+
 def test_a_request_does_not_overtake_one_that_was_read_before(
     start: Start, dial: Dial, web: Callable[..., Web]
 ) -> None:
@@ -208,12 +267,7 @@ def test_a_request_does_not_overtake_one_that_was_read_before(
     second, third = (json_request("SendMessage", {"QueueUrl": url, "MessageBody": body}) for body in ("2", "3"))
 
     async def arrive() -> None:
-        port = wire.socket.getsockname()[1]
-        [connection] = [
-            each
-            for each in service.service.connections
-            if each._outlet.transport is not None and each._outlet.transport.get_extra_info("peername")[1] == port
-        ]
+        connection = connection_of(service, wire)
         connection.data_received(first)
         while not service.service.broker.context.waiting.number:
             await asyncio.sleep(0.001)
