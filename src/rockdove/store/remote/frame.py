@@ -51,11 +51,6 @@ class Framed:
     def is_open(self) -> bool:
         return self._socket is not None
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether the other process has not taken all that was said."""
-        return bool(self._unsent)
-
     # What is said.
 
     def send(self, message: Any) -> None:
@@ -164,14 +159,6 @@ class Framed:
             self._end()
             return
         del self._in[:start]
-
-    def pause_reading(self) -> None:
-        if self._socket is not None:
-            self._loop.remove_reader(self._socket)
-
-    def resume_reading(self) -> None:
-        if self._socket is not None:
-            self._loop.add_reader(self._socket, self._read)
 
     # The end.
 

@@ -1,7 +1,6 @@
 """A front-end as the owner sees it: one connection, the verbs that come over it, and what it has claimed."""
 
 import socket
-from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -17,13 +16,7 @@ from rockdove.store.common.gone import GonePhysical, gone
 from rockdove.store.remote import asked, told
 from rockdove.store.remote.error import named
 from rockdove.store.remote.frame import Framed
-
-# Bytes of messages that claims under way may bring, to judge by the largest of late; and by how much that is taken to
-# shrink from one claim to the next.
-CLAIM_BYTES = 32 * 1024 * 1024
-_SHRINK = 0.99
-# What a claim is taken to bring before the first one has.
-FIRST_CLAIM_BYTES = 256 * 1024.0
+from rockdove.store.remote.turns import ClaimTurns
 
 _decoder: "msgspec.msgpack.Decoder[list[Any]]" = msgspec.msgpack.Decoder(list[asked.Verb])
 
@@ -61,15 +54,11 @@ class FrontEnd(Framed):
         self._physical = desk.physical
         # What it has claimed and not yet delivered: where it is, and whether it has had its deliveries.
         self._claimed: dict[int, tuple[Physical, Entry, bool]] = {}
-        # Claims under way, those that wait for their turn, and what the largest of late has brought.
-        self._claims = 0
-        self._waiting: deque[asked.ClaimEntries] = deque()
-        self._largest_bytes = FIRST_CLAIM_BYTES
-        self._is_claiming = False
+        self._turns = ClaimTurns(self._begin_claim)
         self._listened: set[int] = set()
         self._verbs: dict[type, Callable[[Any], None]] = {
             asked.Append: self._append,
-            asked.ClaimEntries: self._claim,
+            asked.ClaimEntries: self._turns.ask,
             asked.Move: self._move,
             asked.Remove: self._remove,
             asked.RemoveAll: self._remove_all,
@@ -116,19 +105,18 @@ class FrontEnd(Framed):
             self.send(told.Failed(token, StoreError.__name__, f"{type(error).__name__}: {error}"))
 
     def delayed(self) -> None:
-        """It asks for more than it reads: what else it asks for can wait until it has read that."""
-        self.pause_reading()
+        """It asks for more than it reads: it gets more messages when it has read those."""
+        self._turns.stop()
 
     def caught_up(self) -> None:
-        self.resume_reading()
-        self._claim_next()
+        self._turns.go_on()
 
     def lost(self) -> None:
         """Nobody gets what it had claimed: let others have it."""
         self._desk.leave(self)
         for number in self._listened:
             self._desk.arrivals.unlisten(number, self._arrived)
-        self._waiting.clear()
+        self._turns.clear()
         claimed, self._claimed = self._claimed, {}
         self._give_back(list(claimed.values()))
 
@@ -161,43 +149,24 @@ class FrontEnd(Framed):
     def _append(self, verb: asked.Append) -> None:
         self._physical(verb.physical).append(verb.drafts, partial(self._tell, verb.token, told.DoneAppended))
 
-    def _claim(self, verb: asked.ClaimEntries) -> None:
-        self._waiting.append(verb)
-        self._claim_next()
-
-    def _claim_next(self) -> None:
-        """Begin those that wait, as far as there is room for what they bring."""
-        if self._is_claiming:
-            # A claim has had its outcome at once.
-            return
-        self._is_claiming, waiting = True, self._waiting
-        while waiting and not self.is_behind and self._claims * self._largest_bytes <= CLAIM_BYTES:
-            self._begin_claim(waiting.popleft())
-        self._is_claiming = False
-
-    def _begin_claim(self, verb: asked.ClaimEntries) -> None:
-        self._claims += 1
+    def _begin_claim(self, verb: asked.ClaimEntries, size_bytes: int) -> None:
         physical = self._physical(verb.physical)
-        physical.claim(verb.want, partial(self._was_claimed, verb.token, physical))
+        physical.claim(verb.want, partial(self._was_claimed, verb.token, physical, size_bytes))
 
-    def _was_claimed(self, token: int, physical: Physical, outcome: Claimed | StoreError) -> None:
-        self._claims -= 1
+    def _was_claimed(self, token: int, physical: Physical, size_bytes: int, outcome: Claimed | StoreError) -> None:
         if isinstance(outcome, StoreError):
             self._tell(token, told.DoneClaimed, outcome)
+            self._turns.landed(physical.record.number, size_bytes, None)
         else:
             self._note(token, physical, outcome)
-        if self._waiting:
-            self._claim_next()
+            self._turns.landed(physical.record.number, size_bytes, outcome)
 
     def _note(self, token: int, physical: Physical, outcome: Claimed) -> None:
-        claimed, size_bytes = self._claimed, 0
+        claimed = self._claimed
         for entry in outcome.entries:
             claimed[entry.id] = (physical, entry, False)
-            size_bytes += len(entry.message.body)
         for entry in outcome.dead:
             claimed[entry.id] = (physical, entry, True)
-            size_bytes += len(entry.message.body)
-        self._largest_bytes = max(size_bytes, self._largest_bytes * _SHRINK)
         if self._socket is None:
             self.lost()
         else:

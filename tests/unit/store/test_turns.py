@@ -1,0 +1,122 @@
+"""Claims in turns: what they bring together is bounded, and no queue holds up the others."""
+
+from rockdove.core.message import Entry
+from rockdove.store.base import Claimed, Want
+from rockdove.store.remote.asked import ClaimEntries
+from rockdove.store.remote.turns import MOST_BYTES, MOST_KNOWN, UNKNOWN_BYTES, ClaimTurns
+from tests.support.store import message
+
+AT_FIRST = MOST_BYTES // UNKNOWN_BYTES
+LARGE_BYTES = 1024 * 1024
+
+
+def claimed(size_bytes: int) -> Claimed:
+    return Claimed([Entry(1, 0, message("x" * size_bytes, 0))] if size_bytes else [], [])
+
+
+class Desk:
+    """Begins claims, and lets them have their outcomes."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[ClaimEntries, int]] = []
+        self.turns = ClaimTurns(lambda verb, size: self.begun.append((verb, size)))
+
+    def ask(self, number: int, physical: int = 1) -> None:
+        for _ in range(number):
+            self.turns.ask(ClaimEntries(0, physical, Want(1, 0)))
+
+    def land(self, size_bytes: int) -> None:
+        """All that are under way, and none of those that begin then."""
+        begun, self.begun = self.begun, []
+        for verb, size in begun:
+            self.turns.landed(verb.physical, size, claimed(size_bytes))
+
+    @property
+    def queues(self) -> list[int]:
+        return [verb.physical for verb, _ in self.begun]
+
+
+def test_what_a_queue_brings_decides_how_many_begin() -> None:
+    desk = Desk()
+    desk.ask(1_000)
+    assert len(desk.begun) == AT_FIRST
+    desk.land(LARGE_BYTES)
+    assert len(desk.begun) <= MOST_BYTES // LARGE_BYTES + 1
+    for _ in range(200):
+        desk.land(LARGE_BYTES)
+    assert not desk.begun
+    # Small ones make room again.
+    for _ in range(10):
+        desk.ask(100)
+        desk.land(100)
+    while desk.begun:
+        desk.land(100)
+    desk.ask(1_000)
+    assert len(desk.begun) == 1_000
+
+
+def test_to_find_nothing_tells_nothing() -> None:
+    desk = Desk()
+    for _ in range(1_000):
+        desk.ask(1)
+        desk.land(0)
+    desk.ask(1_000)
+    assert len(desk.begun) == AT_FIRST
+
+
+def test_queues_take_turns() -> None:
+    desk = Desk()
+    desk.ask(1_000, physical=1)
+    desk.ask(3, physical=2)
+    desk.land(LARGE_BYTES)
+    assert desk.queues[:4] == [1, 2, 1, 2]
+
+
+def test_one_that_is_larger_than_all_room_begins_alone() -> None:
+    desk = Desk()
+    desk.ask(1)
+    desk.land(2 * MOST_BYTES)
+    desk.ask(2)
+    assert len(desk.begun) == 1
+    desk.land(2 * MOST_BYTES)
+    assert len(desk.begun) == 1
+
+
+def test_none_begins_while_it_is_stopped() -> None:
+    desk = Desk()
+    desk.turns.stop()
+    desk.ask(2)
+    assert not desk.begun
+    desk.turns.go_on()
+    assert len(desk.begun) == 2
+
+
+def test_outcomes_at_once_do_not_pile_up() -> None:
+    """As from a queue that is gone: thousands that wait have their outcomes while they begin."""
+    done = 0
+
+    def begin(verb: ClaimEntries, size: int) -> None:
+        nonlocal done
+        done += 1
+        turns.landed(verb.physical, size, None)
+
+    turns = ClaimTurns(begin)
+    turns.stop()
+    for _ in range(5_000):
+        turns.ask(ClaimEntries(0, 1, Want(1, 0)))
+    turns.go_on()
+    assert done == 5_000
+
+
+def test_queues_that_nobody_waits_on_are_forgotten() -> None:
+    desk = Desk()
+    desk.ask(AT_FIRST + 1, physical=0)
+    for number in range(1, 2 * MOST_KNOWN):
+        desk.ask(1, physical=number)
+    assert len(desk.turns._lines) <= 2 * MOST_KNOWN
+    while desk.begun:
+        desk.land(10)
+    for number in range(2 * MOST_KNOWN, 4 * MOST_KNOWN):
+        desk.ask(1, physical=number)
+        desk.land(10)
+    assert len(desk.turns._lines) <= MOST_KNOWN
