@@ -178,7 +178,9 @@ class Bench:
         result = self.run(call(function, *arguments))
         if isinstance(result, Claimed):
             # Somebody has them: the end of a front-end does not give them back.
-            self.store.delivered(GonePhysical(0), [*result.entries, *result.dead])
+            self.store.delivered(
+                GonePhysical(0), [(each.id, each.receive_count) for each in result.entries + result.dead]
+            )
         return result
 
     def advance(self, seconds: float) -> None:

@@ -50,7 +50,7 @@ def bury(context: Context, queue: Queue, physical: Physical, dead: Sequence[Entr
         queue.dead_lettered += number
         if context.watch is not None and fault is None:
             context.watch.dead_lettered(queue, physical, dead)
-        context.store.delivered(physical, dead)
+        context.store.delivered(physical, [(each.id, each.receive_count) for each in dead])
         if fault is None:
             done(None)
         else:

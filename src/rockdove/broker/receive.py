@@ -33,6 +33,8 @@ class Delivery(Struct, gc=False):
     claimed_us: int
 
 
+# Ids and receive counts, by where they came from.
+Claims: TypeAlias = list[tuple[Physical, list[tuple[int, int]]]]
 Reply: TypeAlias = Callable[[list[Delivery] | Fault], bool]
 
 
@@ -252,6 +254,14 @@ def by_physical(deliveries: list[Delivery]) -> list[tuple[Physical, list[Entry]]
         part = parts.setdefault(delivery.physical.record.number, (delivery.physical, []))
         part[1].append(delivery.entry)
     return list(parts.values())
+
+
+def claims_of(deliveries: list[Delivery]) -> Claims:
+    """Which claims they are, without the messages."""
+    return [
+        (physical, [(entry.id, entry.receive_count) for entry in entries])
+        for physical, entries in by_physical(deliveries)
+    ]
 
 
 def give_back(deliveries: list[Delivery]) -> None:

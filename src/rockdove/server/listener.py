@@ -18,6 +18,10 @@ from rockdove.wire import awsjson
 # Connections that the kernel keeps for us, and that are taken from it at once.
 _BACKLOG = 4096
 _AT_ONCE = 64
+# What the kernel keeps of answers that it has not sent, for a client that does not read: it would take megabytes, which
+# nobody counts. Python has no name for the option.
+_TCP_NOTSENT_LOWAT = 25
+_UNSENT_BYTES = 256 * 1024
 # Of those over the limit, so many at once are told why; the rest is hung up on.
 _MOST_TOLD = 64
 # Seconds for which somebody turned away may read why.
@@ -192,6 +196,8 @@ def _bound(family: int, kind: int, protocol: int, address: tuple[object, ...]) -
     made = socket.socket(family, kind, protocol)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections inherit it.
+        made.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
         if family == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         made.setblocking(False)

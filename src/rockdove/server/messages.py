@@ -9,7 +9,7 @@ from rockdove.broker.broker import Broker
 from rockdove.broker.compose import check_groups, compose, system_md5
 from rockdove.broker.look import Look
 from rockdove.broker.queue import Queue
-from rockdove.broker.receive import Delivery, by_physical
+from rockdove.broker.receive import Claims, Delivery, claims_of
 from rockdove.core import ids, limits
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import BatchRequestTooLong, Fault, InvalidParameterValue, MissingParameter
@@ -159,12 +159,13 @@ class Messages:
         messages = [received(queue, delivery, selection, receipts) for delivery in outcome]
         call.answer(shape.ReceiveMessageResult(messages=messages))
         if outcome:
-            call.when_taken(partial(self._taken, outcome))
+            # Without the messages: a client may take its time.
+            call.when_taken(partial(self._taken, claims_of(outcome)))
         return True
 
-    def _taken(self, deliveries: list[Delivery]) -> None:
-        for physical, entries in by_physical(deliveries):
-            self._broker.store.delivered(physical, entries)
+    def _taken(self, claims: Claims) -> None:
+        for physical, claimed in claims:
+            self._broker.store.delivered(physical, claimed)
 
     async def peek(self, call: Call, request: extension.Peek) -> extension.PeekResult:
         queue = self._queue(request.queue_url, call.account)

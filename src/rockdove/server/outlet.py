@@ -98,16 +98,21 @@ class Outlet:
 
     def reply(self, status: int, kind: bytes, body: bytes, extra: bytes, head_only: bool) -> None:
         """Answer the request being served, and hang up if that was the last answer."""
-        answer = b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\n%b%bContent-Length: %d\r\n\r\n" % (
+        head = b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\n%b%bContent-Length: %d\r\n\r\n" % (
             status,
             _REASONS.get(status, b"Error"),
             kind,
             extra,
             b"" if self.state is SERVING else b"Connection: close\r\n",
             len(body),
-        ) + (b"" if head_only else body)
-        for start in range(0, len(answer), PIECE_BYTES):
-            self.send(answer[start : start + PIECE_BYTES])
+        )
+        if head_only or len(body) <= PIECE_BYTES:
+            self.send(head if head_only else head + body)
+        else:
+            self.send(head)
+            # Copies, not views: what the client has taken is let go piece by piece.
+            for start in range(0, len(body), PIECE_BYTES):
+                self.send(body[start : start + PIECE_BYTES])
         if self.congested and self.on_unread is not None:
             # It was congested by the first piece, and the others came on top of that.
             self.on_unread()

@@ -67,6 +67,10 @@ async def queue_of(store: RemoteStore, seen: int) -> QueueRecord:
     return record
 
 
+def claims(claimed: Claimed) -> list[tuple[int, int]]:
+    return [(entry.id, entry.receive_count) for entry in claimed.entries]
+
+
 def drafts(house: House, *bodies: str) -> list[Draft]:
     now_us = house.clock.now_us()
     return [Draft(message(body, now_us), now_us) for body in bodies]
@@ -113,7 +117,7 @@ def test_what_was_delivered_stays_in_flight(folder: Path, loop: asyncio.Abstract
         first, second = (store.physical(record, record.physical[0]) for store in (one, two))
         await call(first.append, drafts(house, "a", "b"))
         claimed = await call(first.claim, Want(1, 30_000_000))
-        one.delivered(first, claimed.entries)
+        one.delivered(first, claims(claimed))
         await call(first.count)
         one.link.close()
         for _ in range(50):
@@ -213,7 +217,7 @@ def test_a_second_claim_is_not_taken_for_the_first(folder: Path, loop: asyncio.A
         before = await call(first.claim, Want(1, 0))
         await call(first.claim, Want(1, 30_000_000))
         # The answer to the first has left, that to the second has not.
-        one.delivered(first, before.entries)
+        one.delivered(first, claims(before))
         await call(first.count)
         await call(first.count)
         one.link.close()
@@ -225,6 +229,36 @@ def test_a_second_claim_is_not_taken_for_the_first(folder: Path, loop: asyncio.A
         return counts
 
     assert loop.run_until_complete(scenario()) == Counts(1, 0, 0)
+
+
+def test_a_large_message_that_a_lost_front_end_had_is_visible_at_once(
+    folder: Path, loop: asyncio.AbstractEventLoop
+) -> None:
+    """The owner does not keep it in memory meanwhile."""
+
+    async def scenario() -> tuple[Counts, Claimed]:
+        house = House(folder)
+        one, snapshot = await house.front_end()
+        two, _ = await house.front_end()
+        record = await queue_of(one, snapshot.version)
+        first, second = (store.physical(record, record.physical[0]) for store in (one, two))
+        await call(first.append, drafts(house, "delivered" * 10_000, "claimed" * 10_000))
+        delivered = await call(first.claim, Want(limit=1, timeout_us=30_000_000))
+        await call(first.claim, Want(limit=1, timeout_us=30_000_000))
+        one.delivered(first, claims(delivered))
+        await call(first.count)
+        one.close()
+        while (counts := await call(second.count)).visible == 0:
+            await asyncio.sleep(0.01)
+        claimed = await call(second.claim, Want(limit=2, timeout_us=30_000_000))
+        two.close()
+        house.close()
+        return counts, claimed
+
+    counts, claimed = loop.run_until_complete(scenario())
+    assert (counts.visible, counts.in_flight) == (1, 1)
+    (entry,) = claimed.entries
+    assert (entry.message.text, entry.receive_count) == ("claimed" * 10_000, 1)
 
 
 def test_many_large_claims_at_once_wait_for_their_turn(folder: Path, loop: asyncio.AbstractEventLoop) -> None:

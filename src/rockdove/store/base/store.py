@@ -11,7 +11,6 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store.base.browsing import Browsing
 from rockdove.store.base.done import Done
@@ -80,8 +79,8 @@ class Store(Protocol):
     def physical(self, queue: QueueRecord, record: PhysicalRecord) -> Physical:
         """The physical queue of a record."""
 
-    def delivered(self, physical: Physical, entries: Sequence[Entry]) -> None:
-        """A claim's messages are on their way to a client.
+    def delivered(self, physical: Physical, claims: Sequence[tuple[int, int]]) -> None:
+        """Claimed messages, by id and receive count, are on their way to a client.
 
         What was claimed and neither delivered nor released when its front-end dies is visible again at once.
         """

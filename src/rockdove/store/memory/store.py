@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from random import Random
 
 from rockdove.core.clock import Clock
-from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store.base import Arrived, Done, Effort, Physical, Snapshot
 from rockdove.store.common.arrivals import ArrivalListeners
@@ -55,7 +54,7 @@ class MemoryStore:
     def be_shared(self) -> None:
         """It is as quick as it can be."""
 
-    def delivered(self, physical: Physical, entries: Sequence[Entry]) -> None:
+    def delivered(self, physical: Physical, claims: Sequence[tuple[int, int]]) -> None:
         """Whoever claims here lives as long as the store."""
 
     def refresh(self, physical: Sequence[Physical], done: Done[None]) -> None:

@@ -16,7 +16,7 @@ _LENGTH_BYTES = 4
 # So many messages are worth a frame of their own; fewer wait for the end of this round of the loop.
 ENOUGH = 16
 # About what a frame has at most, unless a single message is larger.
-FRAME_BYTES = 4 * 1024 * 1024
+FRAME_BYTES = 1024 * 1024
 # Messages that may wait for the other process to read what was said before.
 MOST_WAITING = 100_000
 # Bytes read at a time.

@@ -6,10 +6,11 @@ from functools import partial
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from rockdove.core.clock import Clock
 from rockdove.core.errors import StoreError
-from rockdove.core.message import Entry
+from rockdove.core.message import Entry, Message
 from rockdove.store.base import Claimed, Physical, Store
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.gone import GonePhysical, gone
@@ -17,6 +18,10 @@ from rockdove.store.remote import asked, told
 from rockdove.store.remote.error import named
 from rockdove.store.remote.frame import Framed
 from rockdove.store.remote.turns import ClaimTurns
+
+# Messages that are not kept until they are delivered, and what stands in their place.
+_LARGE_BYTES = 16 * 1024
+_LEFT_OUT = Message(0, b"", "")
 
 _decoder: "msgspec.msgpack.Decoder[list[Any]]" = msgspec.msgpack.Decoder(list[asked.Verb])
 
@@ -127,6 +132,8 @@ class FrontEnd(Framed):
             if dead:
                 # Its count was left as it was.
                 physical.move(entry.id, now_us, entry.receive_count, lambda outcome: None)
+            elif entry.message is _LEFT_OUT:
+                physical.find(entry.id, partial(_give_back_found, physical, entry))
             else:
                 parts.setdefault(physical.record.number, (physical, []))[1].append(entry)
         for physical, entries in parts.values():
@@ -164,9 +171,9 @@ class FrontEnd(Framed):
     def _note(self, token: int, physical: Physical, outcome: Claimed) -> None:
         claimed = self._claimed
         for entry in outcome.entries:
-            claimed[entry.id] = (physical, entry, False)
+            claimed[entry.id] = (physical, _light(entry), False)
         for entry in outcome.dead:
-            claimed[entry.id] = (physical, entry, True)
+            claimed[entry.id] = (physical, _light(entry), True)
         if self._socket is None:
             self.lost()
         else:
@@ -226,6 +233,19 @@ class FrontEnd(Framed):
 
     def _call(self, verb: asked.AskOwner) -> None:
         self._desk.call(verb.topic, verb.payload, self.outcome(verb.token, told.DoneCalled))
+
+
+def _light(entry: Entry) -> Entry:
+    """Without its message if that is large: a client may take its time to read, and nobody counts what is held here."""
+    if len(entry.message.body) < _LARGE_BYTES:
+        return entry
+    return Entry(entry.id, entry.visible_us, _LEFT_OUT, entry.receive_count, entry.first_received_us)
+
+
+def _give_back_found(physical: Physical, claimed: Entry, found: Entry | StoreError | None) -> None:
+    if isinstance(found, Entry) and found.receive_count == claimed.receive_count:
+        # A store releases only what is still as the claim has left it.
+        physical.release([replace(found, visible_us=claimed.visible_us)], lambda outcome: None)
 
 
 _Verbs = dict[type, Callable[[Any], None]]

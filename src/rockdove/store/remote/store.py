@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from weakref import WeakValueDictionary
 
 from rockdove.core.errors import StoreError
-from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store import base
 from rockdove.store.base import Arrived, Done, Effort, Hint, Physical, Snapshot
@@ -88,11 +87,11 @@ class RemoteStore:
             found = self._physical[record.number] = RemotePhysical(self.link, record)
         return found
 
-    def delivered(self, physical: Physical, entries: Sequence[Entry]) -> None:
+    def delivered(self, physical: Physical, claims: Sequence[tuple[int, int]]) -> None:
         """Said a round of the loop later: by then the answer has left, and is not lost if this process is killed."""
         if not self._delivered:
             self._loop.call_soon(self._say_delivered)
-        self._delivered += [(entry.id, entry.receive_count) for entry in entries]
+        self._delivered += claims
 
     def _say_delivered(self) -> None:
         entries, self._delivered = self._delivered, []

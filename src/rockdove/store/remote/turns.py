@@ -13,7 +13,7 @@ from rockdove.store.base import Claimed
 from rockdove.store.remote import asked
 
 # What all claims under way may bring.
-MOST_BYTES = 16 * 1024 * 1024
+MOST_BYTES = 8 * 1024 * 1024
 # What a claim is taken to bring before the first one has, and how much of the largest is left after each that follows.
 UNKNOWN_BYTES = 256 * 1024
 SHRINK = 0.99

@@ -10,7 +10,6 @@ import apsw
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import FolderFull
 from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S
-from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store.base import Arrived, Done, Effort, Physical, Snapshot
 from rockdove.store.common.arrivals import ArrivalListeners
@@ -124,7 +123,7 @@ class SqliteStore:
     def be_shared(self) -> None:
         self.writer.alone = True
 
-    def delivered(self, physical: Physical, entries: Sequence[Entry]) -> None:
+    def delivered(self, physical: Physical, claims: Sequence[tuple[int, int]]) -> None:
         """Whoever claims here lives as long as the store."""
 
     def refresh(self, physical: Sequence[Physical], done: Done[None]) -> None:
