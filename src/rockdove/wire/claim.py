@@ -30,6 +30,18 @@ _TOKEN = b"x-amz-security-token"
 Pairs = list[tuple[bytes, bytes]]
 
 
+# Parameters of a presigned URL. Others that begin alike mean nothing to a signature.
+_WANTED = (
+    b"X-Amz-Algorithm",
+    b"X-Amz-Credential",
+    b"X-Amz-Date",
+    b"X-Amz-Expires",
+    b"X-Amz-SignedHeaders",
+    b"X-Amz-Signature",
+)
+_SIGNING = frozenset((*_WANTED, b"X-Amz-Security-Token"))
+
+
 class Claim(Struct):
     """A signature as the request has it. ``scope`` is ``date/region/service/aws4_request``.
 
@@ -117,8 +129,7 @@ def _part(part: bytes) -> tuple[bytes, bytes]:
 
 
 def _by_url(signing: Mapping[bytes, bytes], pairs: Pairs) -> Claim:
-    wanted = ("Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature")
-    missing = [f"X-Amz-{name}" for name in wanted if not signing.get(f"X-Amz-{name}".encode())]
+    missing = [name.decode() for name in _WANTED if not signing.get(name)]
     if missing:
         raise IncompleteSignature(f"The URL lacks {', '.join(missing)}.")
     if signing[b"X-Amz-Algorithm"] != _SCHEME:
@@ -144,7 +155,7 @@ def _signing(pairs: Pairs) -> dict[bytes, bytes]:
     """The parameters of a presigned URL, decoded."""
     found: dict[bytes, bytes] = {}
     for name, value in pairs:
-        if name.startswith(b"X-Amz-"):
+        if name in _SIGNING:
             if name in found:
                 raise IncompleteSignature(f"The URL has {name.decode('latin-1')} twice.")
             found[name] = _decoded(value)
