@@ -1,5 +1,6 @@
 """A logical queue as it is kept: its attributes, tags and the physical queues that carry its messages."""
 
+import msgspec
 from msgspec import Struct, field
 
 
@@ -23,6 +24,35 @@ class QueueRecord(Struct, kw_only=True):
     attributes: dict[str, str] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)
     purged_us: int = 0
+
+
+# A record in little memory: there may be very many of queues that nobody uses.
+_Packed = tuple[str, str, str, bool, int, int, list[tuple[int, str]], dict[str, str], dict[str, str], int]
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Packed).decode
+
+
+def pack(record: QueueRecord) -> bytes:
+    physical = [(part.number, part.prefix) for part in record.physical]
+    names, times = (record.account, record.name, record.fifo), (record.created_us, record.modified_us)
+    rest = (physical, record.attributes, record.tags, record.purged_us)
+    return _encode((record.uid, *names, *times, *rest))
+
+
+def unpack(packed: bytes) -> QueueRecord:
+    uid, account, name, fifo, created_us, modified_us, physical, attributes, tags, purged_us = _decode(packed)
+    return QueueRecord(
+        uid=uid,
+        account=account,
+        name=name,
+        fifo=fifo,
+        created_us=created_us,
+        modified_us=modified_us,
+        physical=[PhysicalRecord(number, prefix) for number, prefix in physical],
+        attributes=attributes,
+        tags=tags,
+        purged_us=purged_us,
+    )
 
 
 class DeletedQueue(Struct, frozen=True):

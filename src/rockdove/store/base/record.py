@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from rockdove.core.account import Account
 from rockdove.core.errors import StoreError
-from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
+from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord, unpack
 from rockdove.store.base.done import Done
 
 
@@ -63,7 +63,8 @@ class Snapshot(Struct):
     """All records as they are at a version."""
 
     version: int
-    queues: list[QueueRecord]
+    # See `rockdove.core.queue.pack`.
+    packed_queues: list[bytes]
     deleted: list[DeletedQueue]
     tasks: list[MoveTask]
     # The key under which receipt handles are signed.
@@ -71,6 +72,10 @@ class Snapshot(Struct):
     accounts: list[Account]
     # Ids of accounts that were removed: they are never given out again.
     former_accounts: list[str]
+
+    @property
+    def queues(self) -> list[QueueRecord]:
+        return [unpack(packed) for packed in self.packed_queues]
 
 
 class Records(Protocol):

@@ -9,6 +9,9 @@ from rockdove.store.base.physical import Physical
 class Upkeep(Protocol):
     """Works on one physical queue at a time."""
 
+    def holding(self) -> list[tuple[str, str]] | None:
+        """Accounts and names of the queues that may hold messages; None: that is not known in this process."""
+
     def expire(self, physical: Physical, sent_after_us: int, done: Done[list[int]]) -> None:
         """Remove messages sent before a time; their ids. Removes a bounded number: call again while there are any."""
 

@@ -9,7 +9,7 @@ from rockdove.core.arn import parse_arn
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import StoreError
 from rockdove.core.limits import COOL_DOWN_S
-from rockdove.core.queue import DeletedQueue, MoveTask, QueueRecord
+from rockdove.core.queue import DeletedQueue, MoveTask, QueueRecord, pack, unpack
 from rockdove.core.recent import remember
 from rockdove.store.base import (
     AccountDropped,
@@ -54,7 +54,9 @@ class Ledger:
         # Of the last change. It goes on from the time of the start: no two starts share versions.
         self.version = clock.now_us()
         self.secret = b""
-        self._queues: dict[str, QueueRecord] = {}
+        # Packed, by uid; and which of them has a physical queue.
+        self._queues: dict[str, bytes] = {}
+        self._by_number: dict[int, str] = {}
         self._deleted: dict[tuple[str, str], DeletedQueue] = {}
         self._tasks: dict[str, MoveTask] = {}
         self._accounts: dict[str, Account] = {}
@@ -76,8 +78,8 @@ class Ledger:
         accounts: Iterable[Account],
         former: Iterable[str],
     ) -> None:
-        self._queues = {queue.uid: queue for queue in queues}
-        for queue in self._queues.values():
+        for queue in queues:
+            self._put(queue)
             self._physical[queue.account] += len(queue.physical)
         self._deleted = {(gone.account, gone.name): gone for gone in deleted}
         self._tasks = {task.task_id: task for task in tasks}
@@ -96,7 +98,28 @@ class Ledger:
         )
 
     def queue(self, uid: str) -> QueueRecord | None:
-        return self._queues.get(uid)
+        packed = self._queues.get(uid)
+        return None if packed is None else unpack(packed)
+
+    def queue_with(self, number: int) -> QueueRecord | None:
+        """Which queue has the physical queue of that number."""
+        return self.queue(self._by_number.get(number, ""))
+
+    def keys(self, numbers: Iterable[int]) -> list[tuple[str, str]]:
+        """Accounts and names of the queues that have these physical ones."""
+        found = {self._by_number[number]: None for number in numbers if number in self._by_number}
+        queues = [unpack(self._queues[uid]) for uid in found]
+        return [(queue.account, queue.name) for queue in queues]
+
+    def _put(self, queue: QueueRecord) -> None:
+        self._forget_numbers(self.queue(queue.uid))
+        self._queues[queue.uid] = pack(queue)
+        for part in queue.physical:
+            self._by_number[part.number] = queue.uid
+
+    def _forget_numbers(self, queue: QueueRecord | None) -> None:
+        for part in () if queue is None else queue.physical:
+            self._by_number.pop(part.number, None)
 
     def subscribe(self, listener: Listener, reset: Reset) -> None:
         """Nothing is missed in the process that has the ledger: ``reset`` is never called."""
@@ -132,7 +155,7 @@ class Ledger:
         account = queue.account
 
         def commit_within(committed: Done[None]) -> None:
-            before = self._queues.get(queue.uid)
+            before = self.queue(queue.uid)
             more = len(queue.physical) - (0 if before is None else len(before.physical))
             if more > 0 and self._physical[account] + more > quota:
                 committed(OverQuota("the account has as many physical queues as it may"))
@@ -183,11 +206,13 @@ class Ledger:
     def _keep(self, change: Change) -> None:
         match change:
             case QueuePut(queue=queue):
-                self._queues[queue.uid] = queue
+                self._put(queue)
                 self._deleted.pop((queue.account, queue.name), None)
             case QueueDropped(uid=uid, deleted=gone):
-                before = self._queues.pop(uid, None)
+                before = self.queue(uid)
                 if before is not None:
+                    del self._queues[uid]
+                    self._forget_numbers(before)
                     self._physical[before.account] -= len(before.physical)
                 self._rest(gone)
             case TaskPut(task=task):

@@ -5,7 +5,7 @@ each second of the future how many messages become visible in it; whole seconds 
 second that is passing right now must be looked up in the index, and that is bounded by a second's traffic.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rockdove.core.clock import SECOND_US
 from rockdove.core.message import Entry
@@ -15,7 +15,9 @@ from rockdove.store.base import Counts
 class Tally:
     """Counts of one physical queue. ``t`` is a visible-from time, ``received`` whether it was ever received."""
 
-    def __init__(self, now_us: int) -> None:
+    def __init__(self, now_us: int, on_fill: Callable[[], None] = lambda: None) -> None:
+        """``on_fill`` is called before the first message is counted, when there was none."""
+        self._on_fill = on_fill
         self.total = 0
         # By second: how many never-received, and how many in-flight, messages become visible in it.
         self._delayed: dict[int, int] = {}
@@ -26,6 +28,8 @@ class Tally:
         self._from = now_us // SECOND_US
 
     def add(self, t: int, received: bool, number: int = 1) -> None:
+        if not self.total:
+            self._on_fill()
         self.total += number
         second = t // SECOND_US
         if second < self._from:
@@ -41,6 +45,8 @@ class Tally:
 
     def add_new(self, fresh: Sequence[Entry]) -> None:
         """The same as `add` for each of many that were never received, and quicker."""
+        if not self.total:
+            self._on_fill()
         self.total += len(fresh)
         start, delayed = self._from, self._delayed
         for entry in fresh:

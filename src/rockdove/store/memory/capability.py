@@ -1,6 +1,6 @@
 """What the memory store can do besides the verbs: browsing, upkeep, transfers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry
@@ -38,7 +38,16 @@ class MemoryBrowsing:
 
 
 class MemoryUpkeep:
-    """See `rockdove.store.base.Upkeep`."""
+    """See `rockdove.store.base.Upkeep`. ``keys`` are those of the queues that have these physical ones."""
+
+    def __init__(
+        self, physical: Mapping[int, MemoryPhysical], keys: Callable[[Iterable[int]], list[tuple[str, str]]]
+    ) -> None:
+        self._physical = physical
+        self._keys = keys
+
+    def holding(self) -> list[tuple[str, str]]:
+        return self._keys(number for number, each in self._physical.items() if each.hint().may_hold_any)
 
     def expire(self, physical: Physical, sent_after_us: int, done: Done[list[int]]) -> None:
         assert isinstance(physical, MemoryPhysical)

@@ -37,7 +37,7 @@ class MemoryStore:
         self._arrived: Arrived = lambda number, visible, next_us: None
         self.records = MemoryRecords(self.ledger, self._put_queue, self._drop_queue)
         self.browsing = MemoryBrowsing()
-        self.upkeep = MemoryUpkeep()
+        self.upkeep = MemoryUpkeep(self._physical, self.ledger.keys)
         self.transfers: MemoryTransfers | None = MemoryTransfers()
         self.leases = MemoryLeases(clock, self._physical.get)
         self.publications = MemoryPublications(clock, self._physical.get)

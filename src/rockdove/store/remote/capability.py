@@ -46,6 +46,9 @@ class RemoteUpkeep:
     def __init__(self, link: Link) -> None:
         self._ask = link.ask
 
+    def holding(self) -> None:
+        """The owner sees to it."""
+
     def expire(self, physical: Physical, sent_after_us: int, done: Done[list[int]]) -> None:
         self._ask(done, asked.Expire, physical.record.number, sent_after_us)
 

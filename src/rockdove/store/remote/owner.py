@@ -21,6 +21,9 @@ from rockdove.store.remote.frontend import FrontEnd
 # Seconds between two looks at the store's state, and after how many front-ends are told in any case.
 STATE_S = 0.1
 BEAT = 10
+# After so many looks, or with so many physical queues, those are let go that were not asked for since the last time.
+PAGE = 600
+MOST_PLACES = 5_000
 CAPABILITIES = ("browsing", "upkeep", "transfers", "leases", "publications")
 # Process, user and group of who is at the other end.
 _CREDENTIALS = struct.Struct("3i")
@@ -54,9 +57,9 @@ class Owner:
         self.clock = clock
         self._ledger = store.ledger
         self._front_ends: set[FrontEnd] = set()
+        # Physical queues that were asked for of late: since the last turn of the page, and since the one before.
         self._places: dict[int, Physical] = {}
-        # The numbers of each queue's physical queues.
-        self._numbers: dict[str, list[int]] = {}
+        self._places_before: dict[int, Physical] = {}
         self._listening: socket.socket | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._looks = 0
@@ -68,8 +71,6 @@ class Owner:
         self.calls: dict[str, Callable[[bytes, Callable[[bytes], None]], None]] = {}
         # Called when a front-end is lost.
         self.on_leave: Callable[[FrontEnd], None] = lambda front_end: None
-        for queue in self._ledger.snapshot().queues:
-            self._changed(QueuePut(0, queue))
         store.records.subscribe(self._changed, lambda snapshot: None)
 
     def start(self, listening: socket.socket) -> None:
@@ -105,7 +106,23 @@ class Owner:
     # For front-ends, see `rockdove.store.remote.frontend.Desk`.
 
     def physical(self, number: int) -> Physical:
-        return self._places.get(number) or GonePhysical(number)
+        return self._places.get(number) or self._find(number)
+
+    def _find(self, number: int) -> Physical:
+        found = self._places_before.get(number)
+        if found is None:
+            queue = self._ledger.queue_with(number)
+            if queue is None:
+                return GonePhysical(number)
+            found = self.store.physical(queue, next(part for part in queue.physical if part.number == number))
+        if len(self._places) >= MOST_PLACES:
+            self._turn_page()
+        self._places[number] = found
+        return found
+
+    def _turn_page(self) -> None:
+        """Let go of what nobody has asked for: the store keeps what holds messages."""
+        self._places, self._places_before = {}, self._places
 
     def leave(self, front_end: FrontEnd) -> None:
         if front_end in self._front_ends:
@@ -148,19 +165,12 @@ class Owner:
     # What everybody is told.
 
     def _changed(self, change: Change) -> None:
-        if isinstance(change, QueuePut):
-            self._forget(change.queue.uid)
-            for part in change.queue.physical:
-                self._places[part.number] = self.store.physical(change.queue, part)
-            self._numbers[change.queue.uid] = [part.number for part in change.queue.physical]
-        elif isinstance(change, QueueDropped):
-            self._forget(change.uid)
+        if isinstance(change, QueuePut | QueueDropped):
+            # What it had may be gone.
+            self._places.clear()
+            self._places_before.clear()
         for front_end in self._front_ends:
             front_end.send(told.Changed(change))
-
-    def _forget(self, uid: str) -> None:
-        for number in self._numbers.pop(uid, ()):
-            self._places.pop(number, None)
 
     def _look_at_state(self) -> told.State:
         return told.State(self.store.full, self.store.trouble, self.store.effort)
@@ -168,6 +178,8 @@ class Owner:
     def _watch_state(self) -> None:
         state = self._look_at_state()
         self._looks += 1
+        if not self._looks % PAGE:
+            self._turn_page()
         # Now and then also without news: front-ends shall know that the owner is alive.
         if state != self._state or not self._looks % BEAT:
             self._state = state

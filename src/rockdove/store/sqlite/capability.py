@@ -9,15 +9,24 @@ import apsw
 
 from rockdove.core.errors import StoreError
 from rockdove.store.base import Appended, Done, Draft, Physical
+from rockdove.store.common.ledger import Ledger
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.sqlite.fifo import FifoQueue
 from rockdove.store.sqlite.shared import Shared
 from rockdove.store.sqlite.shelf import Change
+from rockdove.store.sqlite.shelves import Shelves
 from rockdove.store.sqlite.standard import StandardQueue
 
 
 class SqliteUpkeep:
     """See `rockdove.store.base.Upkeep`."""
+
+    def __init__(self, shelves: Shelves, ledger: Ledger) -> None:
+        self._shelves = shelves
+        self._ledger = ledger
+
+    def holding(self) -> list[tuple[str, str]]:
+        return self._ledger.keys(self._shelves.full())
 
     def expire(self, physical: Physical, sent_after_us: int, done: Done[list[int]]) -> None:
         assert isinstance(physical, StandardQueue | FifoQueue)

@@ -47,19 +47,19 @@ class FairQueue(GroupedQueue):
     ) -> None:
         super().__init__(shared, queue, record, numbers, tally)
         # Of the logical queue: who is noisy on all physical ones together is noisy on each.
-        self._shares = shares
+        self.shares = shares
         # All groups but the empty one, which every claim looks at.
         self._turns = GroupOrder()
         # Where the search for groups on disk goes on.
         self._cursor = ""
 
     def hint(self) -> Hint:
-        return Hint(self.next_visible_us(), self.tally.total > 0, bool(self._shares.noisy(self.clock.now_us())))
+        return Hint(self.next_visible_us(), self.tally.total > 0, bool(self.shares.noisy(self.clock.now_us())))
 
     def hold(self, rows: list[tuple[int, str, int]]) -> None:
         """Begin with what is in flight on disk: rows (id, group, until)."""
         for id, group, until_us in rows:
-            self._shares.hold(id, group, until_us)
+            self.shares.hold(id, group, until_us)
         self._find_groups()
 
     def land(self, changes: list[Change]) -> None:
@@ -69,9 +69,9 @@ class FairQueue(GroupedQueue):
                 t, received = change.after
                 self._turns.tell((t, change.id), change.group)
                 if received:
-                    self._shares.hold(change.id, change.group, t)
+                    self.shares.hold(change.id, change.group, t)
                     continue
-            self._shares.drop(change.id)
+            self.shares.drop(change.id)
 
     def append_in(
         self, db: apsw.Connection, drafts: Sequence[Draft], first_id: int, now_us: int
@@ -99,7 +99,7 @@ class FairQueue(GroupedQueue):
             done(Claimed([], [], crowded=True))
             return
         now = self.clock.now_us()
-        noisy = self._shares.noisy(now)
+        noisy = self.shares.noisy(now)
         if self._turns.lost:
             self._find_groups()
         tried = False
@@ -125,7 +125,7 @@ class FairQueue(GroupedQueue):
     def forget(self, ids: Sequence[int]) -> None:
         """Entries are no longer leased: they are gone, or visible again. Ids of other physical queues are ignored."""
         for id in ids:
-            if physical_of(id) == self.record.number and (group := self._shares.drop(id)):
+            if physical_of(id) == self.record.number and (group := self.shares.drop(id)):
                 self._turns.tell((0, id), group)
 
     def abandon(self) -> None:

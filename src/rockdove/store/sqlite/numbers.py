@@ -1,5 +1,7 @@
 """The ids of a physical queue's entries, and whether a message is older than those before it."""
 
+from collections.abc import Callable
+
 from rockdove.core import ids
 from rockdove.core.message import Message
 from rockdove.core.queue import PhysicalRecord
@@ -12,8 +14,12 @@ RESERVE = 65_536
 class Numbers:
     """``next_sequence`` was never given out. For the event loop's thread, but for `is_late`."""
 
-    def __init__(self, writer: Writer, record: PhysicalRecord, next_sequence: int) -> None:
+    def __init__(
+        self, writer: Writer, record: PhysicalRecord, next_sequence: int, on_reserve: Callable[[int, int], None]
+    ) -> None:
+        """``on_reserve`` is told the physical queue's number, and the first sequence number that is not reserved."""
         self._writer = writer
+        self._on_reserve = on_reserve
         self._record = record
         self.next = next_sequence
         self._reserved = next_sequence
@@ -27,6 +33,7 @@ class Numbers:
         if self.next > self._reserved:
             self._reserved = self.next + RESERVE
             change = (self._reserved, self._record.number)
+            self._on_reserve(self._record.number, self._reserved)
             self._writer.call(
                 lambda db: db.execute("UPDATE physical SET reserved = ? WHERE number = ?", change).close(),
                 lambda result: None,

@@ -12,6 +12,7 @@ import apsw
 
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import StoreError
+from rockdove.core.fairness import Shares
 from rockdove.core.ids import SEQUENCE_MASK
 from rockdove.core.lease import LEASED_US
 from rockdove.core.message import Entry
@@ -37,9 +38,18 @@ class PlainQueue(Shelf):
     """See `rockdove.store.base.Physical`. For the event loop's thread, but for what takes a connection."""
 
     def __init__(
-        self, shared: Shared, queue: str, record: PhysicalRecord, numbers: Numbers, tally: Tally, empty: bool
+        self,
+        shared: Shared,
+        queue: str,
+        record: PhysicalRecord,
+        numbers: Numbers,
+        tally: Tally,
+        shares: Shares,
+        empty: bool,
     ) -> None:
         super().__init__(shared, queue, record, numbers, tally)
+        # For the kind of queue that it becomes with the first group.
+        self.shares = shares
         self.head = Head(None if empty else START)
         self._parked: list[tuple[Want, Done[Claimed]]] = []
         # Entries that calls on their way to the disk work on, and how many: no claim may be decided on them meanwhile.

@@ -3,7 +3,7 @@
 What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import apsw
@@ -57,7 +57,7 @@ class Shelf:
         # True once the queue was deleted or purged: whoever still has this shelf gets nothing out of it or into it.
         self.dropped = False
         # The tallies of all physical queues of the logical one, this one's included.
-        self.tallies: list[Tally] = [tally]
+        self.tallies: Collection[Tally] = (tally,)
 
     def is_crowded(self, want: Want) -> bool:
         """Whether as many are in flight as may be, or a few less: the tally is behind by up to a second."""

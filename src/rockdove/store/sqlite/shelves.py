@@ -3,8 +3,10 @@
 What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 import apsw
 
@@ -32,25 +34,39 @@ HEADS_BYTES = 96 * 1024 * 1024
 
 
 class Shelves:
-    """For the event loop's thread."""
+    """For the event loop's thread.
+
+    What holds messages is kept here. What is empty lives for as long as somebody uses it, and is made anew when it is
+    used again: there may be very many, and each takes kilobytes.
+    """
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self._shelves: dict[int, Face] = {}
-        # Of each logical queue: what its physical queues hold, and who of its tenants has how much of it.
-        self._tallies: dict[str, list[Tally]] = {}
+        self._faces: WeakValueDictionary[int, Face] = WeakValueDictionary()
+        # Calls that are on their way hold these, whether or not anybody holds their faces.
+        self._kinds: WeakValueDictionary[int, PlainQueue | FairQueue] = WeakValueDictionary()
+        self._full: dict[int, Face] = {}
+        # Of queues with several physical ones: what these hold, and who of their tenants has how much of it.
+        self._tallies: dict[str, dict[int, Tally]] = {}
         self._shares: dict[str, Shares] = {}
+        # Where that is not the first one: the sequence number to go on with. And those that messages had groups in.
+        self._reserved: dict[int, int] = {}
+        self._grouped: set[int] = set()
         # Read once when the store is opened, consumed by `of`.
-        self._known: dict[int, tuple[bool, int]] = {}
         self._counted: dict[int, list[tuple[Any, ...]]] = {}
         self._held: dict[int, list[tuple[int, str, int]]] = {}
         self._newest: dict[int, int] = {}
 
     def load(self, db: apsw.Connection) -> set[int]:
         """Which there are: their numbers."""
-        rows: list[tuple[Any, ...]] = db.execute("SELECT number, grouped, reserved FROM physical").fetchall()
-        self._known = {number: (bool(grouped), reserved) for number, grouped, reserved in rows}
-        return set(self._known)
+        numbers: set[int] = set()
+        for number, grouped, reserved in db.execute("SELECT number, grouped, reserved FROM physical"):
+            numbers.add(number)
+            if reserved:
+                self._reserved[number] = reserved
+            if grouped:
+                self._grouped.add(number)
+        return numbers
 
     def holding(self, db: apsw.Connection) -> set[int]:
         """The numbers of those that hold messages: found by leaps, so that it takes no time for each message."""
@@ -79,54 +95,92 @@ class Shelves:
         self._newest[number] = max(
             db.execute(newest, (low, low | ids.SEQUENCE_MASK)).get or 0, db.execute(latest, (number,)).get or 0
         )
-        if self._known[number][0]:
+        if number in self._grouped:
             held = "SELECT id, grp, t FROM entry WHERE pq = ? AND t > ? AND t < ? AND rc > 0 AND grp > ''"
             found: Any = db.execute(held, (number, now, WAITING_US)).fetchall()
             self._held[number] = found
 
-    def of(self, queue: QueueRecord, record: PhysicalRecord) -> Face:
-        shelf = self._shelves.get(record.number)
-        if shelf is None:
-            shelf = self._shelves[record.number] = self._open(queue, record)
-        return shelf
+    def open_full(self, queue_with: Callable[[int], QueueRecord | None]) -> None:
+        """Open those that hold messages."""
+        for number in list(self._counted):
+            queue = queue_with(number)
+            if queue is not None:
+                self.of(queue, next(record for record in queue.physical if record.number == number))
 
-    def _open(self, queue: QueueRecord, record: PhysicalRecord) -> Face:
-        shared = self._shared
-        grouped, reserved = self._known.pop(record.number, (False, 0))
-        counted = self._counted.pop(record.number, [])
-        numbers = Numbers(shared.writer, record, reserved)
-        numbers.newest_us = self._newest.pop(record.number, 0)
-        tally = Tally(shared.clock.now_us())
-        for second, received, number in counted:
-            tally.add(second * SECOND_US, bool(received), number)
-        tallies = self._tallies.setdefault(queue.uid, [])
-        tallies.append(tally)
-        if queue.fifo:
-            fifo = FifoQueue(shared, queue.uid, record, numbers, tally)
-            fifo.tallies = tallies
-            fifo.delay_us = _delay_us(queue)
-            return fifo
-        standard = StandardQueue(
-            shared, queue.uid, record, numbers, tally, self._shares.setdefault(queue.uid, Shares())
-        )
-        standard.tallies = tallies
-        standard.open(empty=not counted, grouped=grouped)
-        if isinstance(standard.kind, FairQueue):
-            standard.kind.hold(self._held.pop(record.number, []))
-        return standard
+    def of(self, queue: QueueRecord, record: PhysicalRecord) -> Face:
+        return self.get(record.number) or self._open(queue, record)
 
     def get(self, number: int) -> Face | None:
-        """The physical queue of that number, if it is in use."""
-        return self._shelves.get(number)
+        """The physical queue of that number, if it is in use, or holds messages."""
+        face = self._faces.get(number)
+        if face is None and (kind := self._kinds.get(number)) is not None:
+            face = self._faces[number] = StandardQueue.around(kind, partial(self._has_kind, number))
+        return face
+
+    def _open(self, queue: QueueRecord, record: PhysicalRecord) -> Face:
+        shared, number = self._shared, record.number
+        counted = self._counted.pop(number, [])
+        numbers = Numbers(shared.writer, record, self._reserved.get(number, 0), self._has_reserved)
+        numbers.newest_us = self._newest.pop(number, 0)
+        tally = Tally(shared.clock.now_us(), partial(self._fill, number))
+        tallies, shares = self._together(queue, number, tally)
+        if queue.fifo:
+            fifo = self._faces[number] = FifoQueue(shared, queue.uid, record, numbers, tally)
+            fifo.tallies = tallies
+            fifo.delay_us = _delay_us(queue)
+        else:
+            on_kind = partial(self._has_kind, number)
+            standard = StandardQueue(shared, queue.uid, record, numbers, tally, shares, on_kind)
+            self._faces[number] = standard
+            standard.tallies = tallies
+            standard.open(empty=not counted, grouped=number in self._grouped)
+            if isinstance(standard.kind, FairQueue):
+                standard.kind.hold(self._held.pop(number, []))
+        for second, received, messages in counted:
+            tally.add(second * SECOND_US, bool(received), messages)
+        return self._faces[number]
+
+    def _together(self, queue: QueueRecord, number: int, tally: Tally) -> tuple[Collection[Tally], Shares]:
+        """What the physical queues of a logical one share."""
+        if len(queue.physical) == 1:
+            return (tally,), Shares()
+        tallies = self._tallies.setdefault(queue.uid, {})
+        tallies[number] = tally
+        return tallies.values(), self._shares.setdefault(queue.uid, Shares())
+
+    def _has_kind(self, number: int, kind: PlainQueue | FairQueue) -> None:
+        self._kinds[number] = kind
+        if isinstance(kind, FairQueue):
+            self._grouped.add(number)
+
+    def _has_reserved(self, number: int, next_sequence: int) -> None:
+        self._reserved[number] = next_sequence
+
+    def _fill(self, number: int) -> None:
+        """It was empty, and gets its first message."""
+        face = self.get(number)
+        if face is not None:
+            self._full[number] = face
+
+    def full(self) -> list[int]:
+        """The numbers of those that hold messages."""
+        return [number for number, face in self._full.items() if face.tally.total]
 
     def __iter__(self) -> Iterator[Face]:
-        return iter(self._shelves.values())
+        return iter(list(self._faces.values()))
 
     def drop(self, number: int) -> None:
-        face = self._shelves.pop(number, None)
+        face = self.get(number)
         if face is not None:
             face.drop()
-            face.tallies.remove(face.tally)
+            tallies = self._tallies.get(face.queue, {})
+            if tallies.get(number) is face.tally:
+                del tallies[number]
+        self._full.pop(number, None)
+        self._faces.pop(number, None)
+        self._kinds.pop(number, None)
+        self._reserved.pop(number, None)
+        self._grouped.discard(number)
 
     def drop_queue(self, uid: str) -> None:
         self._shares.pop(uid, None)
@@ -134,12 +188,17 @@ class Shelves:
 
     def abandon(self) -> None:
         """A transaction failed: what is remembered in memory may not be what is on disk."""
-        for face in self._shelves.values():
+        for face in self:
             face.abandon()
 
     def weigh(self) -> None:
-        """Keep all heads together within the memory they may use: over it, they are forgotten, the largest first."""
-        kinds = [face.kind for face in self._shelves.values() if isinstance(face, StandardQueue)]
+        """Let go of what is empty, and keep all heads together within the memory they may use.
+
+        Over it, they are forgotten, the largest first.
+        """
+        for number in [number for number, face in self._full.items() if not face.tally.total]:
+            del self._full[number]
+        kinds = [face.kind for face in self if isinstance(face, StandardQueue)]
         heads = [kind.head for kind in kinds if isinstance(kind, PlainQueue)]
         over = sum(head.bytes for head in heads) - HEADS_BYTES
         for head in sorted(heads, key=lambda head: -head.bytes):

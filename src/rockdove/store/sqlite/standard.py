@@ -6,7 +6,7 @@ it becomes a `FairQueue`, whose claims are SQL, and stays one.
 What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 import apsw
@@ -33,24 +33,43 @@ class StandardQueue:
     """Hands each verb to the kind of queue that it is. Methods with a connection run in the writer's thread."""
 
     def __init__(
-        self, shared: Shared, queue: str, record: PhysicalRecord, numbers: Numbers, tally: Tally, shares: Shares
+        self,
+        shared: Shared,
+        queue: str,
+        record: PhysicalRecord,
+        numbers: Numbers,
+        tally: Tally,
+        shares: Shares,
+        on_kind: Callable[["PlainQueue | FairQueue"], None],
     ) -> None:
+        """``on_kind`` is told which kind of queue it is."""
         self._shared = shared
         self._shares = shares
+        self._on_kind = on_kind
         self.queue = queue
         self.record = record
         self.numbers = numbers
         self.tally = tally
-        self.tallies: list[Tally] = [tally]
+        self.tallies: Collection[Tally] = (tally,)
         self.kind: PlainQueue | FairQueue
+
+    @classmethod
+    def around(
+        cls, kind: "PlainQueue | FairQueue", on_kind: Callable[["PlainQueue | FairQueue"], None]
+    ) -> "StandardQueue":
+        """A new face for what nobody had a face of any more."""
+        made = cls(kind.shared, kind.queue, kind.record, kind.numbers, kind.tally, kind.shares, on_kind)
+        made.tallies, made.kind = kind.tallies, kind
+        return made
 
     def open(self, empty: bool, grouped: bool) -> None:
         if grouped:
             self._be_fair()
         else:
             numbers, tally = self.numbers, self.tally
-            self.kind = PlainQueue(self._shared, self.queue, self.record, numbers, tally, empty)
+            self.kind = PlainQueue(self._shared, self.queue, self.record, numbers, tally, self._shares, empty)
             self.kind.tallies = self.tallies
+            self._on_kind(self.kind)
 
     def prepare(self, drafts: Sequence[Draft]) -> None:
         """Before the first message with a group comes in: from then on, groups count."""
@@ -72,6 +91,7 @@ class StandardQueue:
     def _be_fair(self) -> FairQueue:
         self.kind = fair = FairQueue(self._shared, self.queue, self.record, self.numbers, self.tally, self._shares)
         fair.tallies = self.tallies
+        self._on_kind(fair)
         self._adopt(entry_id(self.record.number, 0))
         return fair
 

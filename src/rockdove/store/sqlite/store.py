@@ -53,7 +53,7 @@ class SqliteStore:
         self.records = SqliteRecords(shared, self._shelves, self.ledger, lambda dropped: self._janitor.empty(dropped))
         self._janitor = Janitor(self.writer, self._room, loop, self._is_ill, self.records.free_number, self._forget_old)
         self.browsing = SqliteBrowsing(self.writer)
-        self.upkeep = SqliteUpkeep()
+        self.upkeep = SqliteUpkeep(self._shelves, self.ledger)
         self.transfers = SqliteTransfers(shared)
         self.leases = SqliteLeases(shared, self._shelves)
         self.publications = SqlitePublications(shared)
@@ -81,6 +81,7 @@ class SqliteStore:
         self.writer.heavy_bytes = self._room.commit_bytes()
         self.writer.start()
         self._janitor.start()
+        self._shelves.open_full(self.ledger.queue_with)
         return self.ledger.snapshot()
 
     def _connect(self) -> apsw.Connection:
