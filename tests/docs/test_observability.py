@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rockdove.server.series import EVENTS
+from rockdove.server.figures import EVENTS
 from tests.docs.page import ROOT, page
 from tests.support.metrics import Scrape, scrape
 from tests.support.raw import Web

@@ -38,23 +38,23 @@ class Admin:
         self._clock = context.clock
         self._feed = feed
 
-    async def create(self, account: str, name: str, attributes: Mapping[str, str], tags: Mapping[str, str]) -> Queue:
-        """Create a queue, or find the one of that name if its attributes are the wanted ones."""
+    async def create(self, account: str, name: str, attributes: Mapping[str, str], tags: Mapping[str, str]) -> None:
+        """Create a queue, unless there is one of that name with the wanted attributes."""
         attributes = attribute.normal(attributes)
         fifo = attribute.is_fifo(attributes)
         _check_name(name, fifo)
         attribute.check(attributes, fifo, creating=True)
         _check_tags(tags)
 
-        async def attempt(seen: int) -> Queue:
-            queue = self._directory.get(account, name)
-            if queue is not None:
-                differing = attribute.differing(attributes, queue.record.attributes, queue.fifo)
+        async def attempt(seen: int) -> None:
+            there = self._directory.record(account, name)
+            if there is not None:
+                differing = attribute.differing(attributes, there.attributes, there.fifo)
                 if differing is not None:
                     raise QueueNameExists(
                         f"A queue already exists with the same name and a different value for attribute {differing}"
                     )
-                return queue
+                return
             now = self._clock.now_us()
             self._directory.check_rested(account, name, now)
             attribute.check_together({**({"DeduplicationScope": "queue"} if fifo else {}), **attributes})
@@ -75,9 +75,8 @@ class Admin:
                 tags=dict(tags),
             )
             await self._put(record, seen)
-            return self._directory.named(account, name)
 
-        return await self._feed.write((account, name), attempt)
+        await self._feed.write((account, name), attempt)
 
     async def delete(self, queue: Queue) -> None:
         async def attempt(seen: int) -> None:

@@ -55,7 +55,7 @@ class Broker:
         results: dict[int, Appended] = {}
 
         def sent(places: list[int], appended: list[Appended]) -> None:
-            queue.sent += len(appended)
+            queue.events.sent += len(appended)
             results.update(zip(places, appended, strict=True))
 
         def over(fault: Fault | None) -> None:
@@ -79,7 +79,7 @@ class Broker:
         elif isinstance(outcome, StoreError):
             done(QueueDoesNotExist() if isinstance(outcome, QueueGone) else unavailable(outcome))
         else:
-            queue.sent += len(outcome)
+            queue.events.sent += len(outcome)
             done(outcome)
 
     def _send_again(self, queue: Queue, drafts: Sequence[Draft], done: Sent) -> None:
@@ -135,7 +135,7 @@ class Broker:
                 part[2].append(at)
 
         def removed(found: list[bool]) -> None:
-            queue.deleted += sum(found)
+            queue.events.deleted += sum(found)
 
         def failed(places: list[int], fault: Fault) -> None:
             for at in places:
@@ -223,7 +223,7 @@ def _removed(queue: Queue, done: Finished, outcome: bool | StoreError) -> None:
     if isinstance(outcome, StoreError):
         done(unavailable(outcome))
         return
-    queue.deleted += outcome
+    queue.events.deleted += outcome
     done(None)
 
 

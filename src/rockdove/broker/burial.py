@@ -47,7 +47,7 @@ def bury(context: Context, queue: Queue, physical: Physical, dead: Sequence[Entr
     drafts = letters(queue, physical, dead, target, context.clock.now_us())
 
     def buried(fault: Fault | None, number: int) -> None:
-        queue.dead_lettered += number
+        queue.events.dead_lettered += number
         if context.watch is not None and fault is None:
             context.watch.dead_lettered(queue, physical, dead)
         context.store.delivered(physical, [(each.id, each.receive_count) for each in dead])

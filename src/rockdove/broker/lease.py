@@ -112,7 +112,7 @@ class LeaseRequest(WaitingRequest):
         claims = [(physical, claimed) for physical, claimed in found if physical is not None]
         for physical, claimed in claims:
             if claimed.expired:
-                self._queue.expired += len(claimed.expired)
+                self._queue.events.expired += len(claimed.expired)
                 if self._context.watch is not None:
                     self._context.watch.expired(self._queue, physical, claimed.expired)
         self._next_us = min((claimed.next_us for _, claimed in claims if claimed.next_us is not None), default=None)
@@ -143,8 +143,8 @@ class LeaseRequest(WaitingRequest):
         queue = self._queue
         new = leased.outcome is Outcome.MADE
         if new:
-            queue.received += len(leased.entries)
-            queue.empty += not leased.entries
+            queue.events.received += len(leased.entries)
+            queue.events.empty += not leased.entries
         found = [self._delivery(entry, leased.made_us) for entry in leased.entries]
         given = [each for each in found if each is not None]
         self._answer(Given(given, leased.made_us, new, leased.number - len(given)))
@@ -196,7 +196,7 @@ class Leasing:
     async def ack(self, queue: Queue, consumer: str, shard: int | None, sequence: int | None, tell_ids: bool) -> Ended:
         """Delete what was leased, of a shard or of all, through a sequence or all."""
         ended: Ended = await ask(partial(self._leases.ack, queue.record.uid, consumer, shard, sequence, tell_ids))
-        queue.deleted += ended.messages
+        queue.events.deleted += ended.messages
         return ended
 
     async def release(self, queue: Queue, consumer: str, forget: bool) -> Ended:

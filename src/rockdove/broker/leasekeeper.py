@@ -49,10 +49,10 @@ class LeaseKeeper:
         if before_us < self._began_us:
             # While the service was down nobody could call: that is no silence.
             return 0
-        queues = {queue.record.uid: queue for queue in self._context.directory}
         number = 0
         try:
             silent: list[tuple[str, str]] = await ask(partial(leases.silent, before_us))
+            queues = self._context.directory.with_uids({uid for uid, _ in silent}) if silent else {}
             for uid, consumer in silent:
                 if uid in queues:
                     ended = await self._leasing.release(queues[uid], consumer, forget=False)

@@ -143,7 +143,7 @@ class Mover:
         oldest_us = self._clock.now_us() - settings.retention_us
         want = Want(limit=limit, timeout_us=HIDDEN_US, sent_after_us=oldest_us, delay_us=settings.delay_us)
         claimed: Claimed = await ask(partial(physical.claim, want))
-        source.expired += len(claimed.expired)
+        source.events.expired += len(claimed.expired)
         if watch is not None:
             watch.expired(source, physical, claimed.expired)
         left = claimed.entries

@@ -92,7 +92,7 @@ class Publisher:
             for (_, part), appended in zip(parts, published.appended, strict=True)
             for pair in zip(part, appended, strict=True)
         ]
-        queue.sent += len(drafts)
+        queue.events.sent += len(drafts)
         return Report(published.standing, sent)
 
 

@@ -5,6 +5,7 @@ import zlib
 from collections import OrderedDict
 from typing import Protocol
 
+from rockdove.broker.event import Events
 from rockdove.core import attribute, permission
 from rockdove.core.arn import queue_arn
 from rockdove.core.attribute import Settings
@@ -26,7 +27,7 @@ class Waiter(Protocol):
 class Queue:
     """One logical queue over one or more physical ones. The truth is in the store; this is a cache of it."""
 
-    def __init__(self, record: QueueRecord, region: str, store: Store, clock: Clock) -> None:
+    def __init__(self, record: QueueRecord, region: str, store: Store, clock: Clock, events: Events) -> None:
         self._store = store
         self._clock = clock
         self.record = record
@@ -51,15 +52,7 @@ class Queue:
         self._alarm_us = 0
         self._next_send = 0
         self._next_receive = 0
-        # What happened to messages since the service started, for those who watch it: plain numbers, because they are
-        # counted up on the hot path.
-        self.sent = 0
-        self.received = 0
-        # Receives that were answered without a message.
-        self.empty = 0
-        self.deleted = 0
-        self.expired = 0
-        self.dead_lettered = 0
+        self.events = events
         self.update(record)
 
     def update(self, record: QueueRecord) -> None:

@@ -178,7 +178,7 @@ class Receive(WaitingRequest):
         if claimed.next_us is not None:
             self._next_us = min(claimed.next_us, self._next_us or claimed.next_us)
         if claimed.expired:
-            self._queue.expired += len(claimed.expired)
+            self._queue.events.expired += len(claimed.expired)
             if self._context.watch is not None:
                 self._context.watch.expired(self._queue, physical, claimed.expired)
         if claimed.dead:
@@ -222,7 +222,7 @@ class Receive(WaitingRequest):
         if self._over or not self._reply(found):
             give_back(found)
         else:
-            queue.received += len(found)
+            queue.events.received += len(found)
         self._end()
         self._pass_on()
 
@@ -231,7 +231,7 @@ class Receive(WaitingRequest):
             self._end()
             self._reply(outcome)
             if not outcome:
-                self._queue.empty += 1
+                self._queue.events.empty += 1
         self._pass_on()
 
     def give_up(self) -> None:

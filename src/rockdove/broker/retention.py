@@ -2,7 +2,6 @@
 
 import asyncio
 from functools import partial
-from weakref import WeakKeyDictionary
 
 from rockdove.broker.ask import ask
 from rockdove.broker.context import Context
@@ -28,8 +27,8 @@ class Retention:
         self._directory = context.directory
         self._clock = context.clock
         self._task: asyncio.Task[None] | None = None
-        # When each queue was swept last.
-        self._swept: WeakKeyDictionary[Queue, int] = WeakKeyDictionary()
+        # When the turn of each queue comes.
+        self._due_us: dict[tuple[str, str], int] = {}
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run())
@@ -45,14 +44,21 @@ class Retention:
             await self.sweep(everything=False)
 
     async def sweep(self, everything: bool = True) -> int:
-        """One round over all queues, or over those whose turn it is; how many messages it removed."""
-        number = 0
-        for at, queue in enumerate(self._directory, 1):
+        """One round over all queues that may hold messages, or whose turn it is; how many messages it removed."""
+        number, upkeep = 0, self._context.store.upkeep
+        holding = None if upkeep is None else upkeep.holding()
+        keys = list(self._directory.keys()) if holding is None else holding
+        self._due_us = {key: self._due_us[key] for key in keys if key in self._due_us}
+        for at, key in enumerate(keys, 1):
             if not at % AT_ONCE:
                 # Also if nothing is due, very many queues take their time.
                 await asyncio.sleep(0)
-            if not (everything or self._is_due(queue)):
+            if not (everything or self._is_due(key)):
                 continue
+            queue = self._directory.get(*key)
+            if queue is None:
+                continue
+            self._due_us[key] = self._clock.now_us() + _pause_us(queue)
             try:
                 number += await self._sweep_queue(queue)
             except ServiceUnavailable:
@@ -60,20 +66,16 @@ class Retention:
                 return number
         return number
 
-    def _is_due(self, queue: Queue) -> bool:
-        now = self._clock.now_us()
-        # A queue that was swept in the future is due: the clock was set back.
-        if 0 <= now - self._swept.get(queue, 0) < min(queue.settings.retention_us // SWEEPS, RAREST_S * SECOND_US):
-            return False
-        self._swept[queue] = now
-        return True
+    def _is_due(self, key: tuple[str, str]) -> bool:
+        # One whose turn is far in the future is due: the clock was set back.
+        return not 0 < self._due_us.get(key, 0) - self._clock.now_us() <= RAREST_S * SECOND_US
 
     async def _sweep_queue(self, queue: Queue) -> int:
         number = 0
         for physical in queue.physical:
             while removed := await self._expire(queue, physical):
                 number += len(removed)
-                queue.expired += len(removed)
+                queue.events.expired += len(removed)
                 if self._context.watch is not None:
                     self._context.watch.expired(queue, physical, removed)
         return number
@@ -84,3 +86,7 @@ class Retention:
             return []
         sent_after_us = self._clock.now_us() - queue.settings.retention_us
         return await ask(partial(upkeep.expire, physical, sent_after_us))
+
+
+def _pause_us(queue: Queue) -> int:
+    return min(queue.settings.retention_us // SWEEPS, RAREST_S * SECOND_US)

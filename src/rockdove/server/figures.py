@@ -1,16 +1,16 @@
 """What one process has counted for the metrics, so that the figures of several can be added."""
 
 from collections import Counter
-from collections.abc import Iterable
 
 import msgspec
 from msgspec import Struct, field
 
-from rockdove.broker.queue import Queue
-from rockdove.server.series import EVENTS
+from rockdove.broker.directory import Directory
 from rockdove.server.timing import Timing
 from rockdove.trace import Recorder
 
+# What is counted, in the order of `rockdove.broker.event.Events.numbers`.
+EVENTS = ("sent", "received", "empty", "deleted", "expired", "dead-lettered")
 # Of the queues in which nothing has happened, of which there may be very many.
 NOTHING: Counter[str] = Counter()
 
@@ -42,24 +42,20 @@ class Figures(Struct):
             self.errors[operation] = dict(total)
         self.trace_dropped += sign * other.trace_dropped
 
-    def events_of(self, queue: Queue) -> Counter[str]:
+    def events_of(self, uid: str) -> Counter[str]:
         """All of them; none where nothing has happened."""
-        numbers = self.events.get(queue.record.uid)
+        numbers = self.events.get(uid)
         return NOTHING if numbers is None else Counter(dict(zip(EVENTS, numbers, strict=True)))
 
 
 def counted(
-    queues: Iterable[Queue],
+    directory: Directory,
     timings: dict[str, Timing],
     errors: Counter[tuple[str, int]],
     recorder: Recorder | None,
 ) -> Figures:
     """What this process has counted."""
-    figures = Figures(trace_dropped=0 if recorder is None else recorder.dropped)
-    for queue in queues:
-        numbers = [getattr(queue, name) for name in EVENTS.values()]
-        if any(numbers):
-            figures.events[queue.record.uid] = numbers
+    figures = Figures(directory.events(), trace_dropped=0 if recorder is None else recorder.dropped)
     figures.timings = {
         name: (list(timing.counts), timing.seconds) for name, timing in timings.items() if any(timing.counts)
     }

@@ -252,6 +252,7 @@ class Intake:
         self._forget()
         # They hold this object, which so would stay, with all that it has, until somebody looks for garbage.
         del self._parser, self._holder
+        self._pipeline.on_room = None
 
     # Parser.
 

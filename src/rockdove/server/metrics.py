@@ -27,9 +27,9 @@ from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import Fault
 from rockdove.core.lease import Holding
 from rockdove.server.board import Seat
-from rockdove.server.figures import Figures
+from rockdove.server.figures import EVENTS, Figures
 from rockdove.server.process import Processes
-from rockdove.server.series import EVENTS, OTHERS, Places
+from rockdove.server.series import OTHERS, Places
 from rockdove.server.timing import buckets
 from rockdove.store.base import Counts, Effort
 
@@ -102,14 +102,13 @@ class Metrics:
 
     async def _sample(self) -> Sample:
         places, store, figures = self._places, self._broker.store, await self._figures()
-        places.update(self._broker.directory, figures.events_of)
+        directory = self._broker.directory
+        places.update(directory, figures)
         levels, found = await self._levels(places.own), dict[str, Counter[str]]()
         if places.has_others:
-            # Of an empty queue there is nothing to add, and there may be very many.
-            full = [queue for queue in places.others if queue.may_hold_any()]
-            levels[OTHERS] = _sum((await self._levels(full)).values())
+            levels[OTHERS] = _sum((await self._levels(self._other_full())).values())
             found[OTHERS] = places.other_events()
-        found.update((label(queue), figures.events_of(queue)) for queue in places.own)
+        found.update((label(queue), figures.events_of(queue.record.uid)) for queue in places.own)
         now = self._broker.clock.now_us()
         return Sample(
             levels,
@@ -119,12 +118,19 @@ class Metrics:
             figures.errors,
             self._seat.connections.total(),
             self._seat.waiting.total(),
-            len(places.own) + len(places.others),
+            len(directory),
             store.trouble is not None or store.full is not None,
             figures.trace_dropped,
             store.effort,
             await self._held(now),
         )
+
+    def _other_full(self) -> list[Queue]:
+        """Of an empty queue there is nothing to add, and there may be very many."""
+        directory, upkeep = self._broker.directory, self._broker.store.upkeep
+        holding = None if upkeep is None else upkeep.holding()
+        found = list(directory) if holding is None else [directory.get(*key) for key in holding]
+        return [queue for queue in found if queue is not None and queue not in self._places.own]
 
     async def _held(self, now_us: int) -> dict[str, Held]:
         leases = self._broker.store.leases

@@ -27,7 +27,7 @@ class Pipeline:
         # Whether `_read_on` is to come. It is independent of what is being served.
         self.is_paused = False
         # Called when reading goes on.
-        self.on_room: Callable[[], None] = lambda: None
+        self.on_room: Callable[[], None] | None = None
 
     def is_free(self) -> bool:
         """Whether a request that comes now is served at once."""
@@ -83,7 +83,8 @@ class Pipeline:
 
     def _read_on(self) -> None:
         self.is_paused = False
-        self.on_room()
+        if self.on_room is not None:
+            self.on_room()
         if self.is_paused:
             self.go_on()
             return

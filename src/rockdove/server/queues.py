@@ -11,7 +11,7 @@ from rockdove.broker.directory import Directory
 from rockdove.broker.movetask import RUNNING, MoveTasks, handle
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
-from rockdove.core.errors import Fault, InvalidParameterValue, ServiceInterrupted, ServiceUnavailable
+from rockdove.core.errors import Fault, InvalidParameterValue, QueueDoesNotExist, ServiceInterrupted, ServiceUnavailable
 from rockdove.core.queue import MoveTask
 from rockdove.server.call import Call
 from rockdove.server.tracer import Tracer
@@ -29,8 +29,9 @@ class Queues:
         self._tasks = tasks
 
     async def create_queue(self, call: Call, request: shape.CreateQueue) -> shape.CreateQueueResult:
-        queue = await self._admin.create(call.account, request.queue_name, request.attributes or {}, request.tags or {})
-        return shape.CreateQueueResult(queue_url=_url(call, queue))
+        name = request.queue_name
+        await self._admin.create(call.account, name, request.attributes or {}, request.tags or {})
+        return shape.CreateQueueResult(queue_url=_url(call, call.account, name))
 
     async def delete_queue(self, call: Call, request: shape.DeleteQueue) -> None:
         queue = self._queue(request.queue_url, call.account)
@@ -55,7 +56,9 @@ class Queues:
 
     async def get_queue_url(self, call: Call, request: shape.GetQueueUrl) -> shape.GetQueueUrlResult:
         owner = request.queue_owner_aws_account_id or call.account
-        return shape.GetQueueUrlResult(queue_url=_url(call, self._directory.named(owner, request.queue_name)))
+        if self._directory.record(owner, request.queue_name) is None:
+            raise QueueDoesNotExist()
+        return shape.GetQueueUrlResult(queue_url=_url(call, owner, request.queue_name))
 
     async def list_queues(self, call: Call, request: shape.ListQueues) -> shape.ListQueuesResult:
         account, prefix = call.account, request.queue_name_prefix or ""
@@ -95,7 +98,7 @@ class Queues:
         self, call: Call, request: shape.ListDeadLetterSourceQueues
     ) -> shape.ListDeadLetterSourceQueuesResult:
         target = self._queue(request.queue_url, call.account)
-        names = [queue.record.name for queue in self._directory.sources(target)]
+        names = self._directory.sources(target)
 
         def some(after: str, most: int) -> list[str]:
             first = bisect_right(names, after)
@@ -126,8 +129,8 @@ class Queues:
         return shape.ListMessageMoveTasksResult(results=[_task(task) for task in tasks])
 
 
-def _url(call: Call, queue: Queue) -> str:
-    return f"{call.base_url()}/{queue.record.account}/{queue.record.name}"
+def _url(call: Call, account: str, name: str) -> str:
+    return f"{call.base_url()}/{account}/{name}"
 
 
 def _task(task: MoveTask) -> shape.ListMessageMoveTasksResultEntry:

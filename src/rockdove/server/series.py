@@ -5,21 +5,13 @@ stays in it when a queue is deleted, and a queue that began there stays there wh
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
 
+from rockdove.broker.directory import Directory
 from rockdove.broker.queue import Queue
+from rockdove.server.figures import NOTHING, Figures
 
 # No queue can have this name.
 OTHERS = "(others)"
-
-EVENTS = {
-    "sent": "sent",
-    "received": "received",
-    "empty": "empty",
-    "deleted": "deleted",
-    "expired": "expired",
-    "dead-lettered": "dead_lettered",
-}
 
 
 def only_of(account: str, text: bytes) -> bytes:
@@ -42,33 +34,36 @@ class Places:
     def __init__(self, most: int) -> None:
         self._most = most
         self.own: dict[Queue, None] = {}
-        # Without a place of their own, and what has happened in them.
-        self.others: dict[Queue, Counter[str]] = {}
+        # What has happened in queues without a place of their own, by their uids.
+        self._others: dict[str, Counter[str]] = {}
         # What happened in those of them that are gone.
         self._past: Counter[str] = Counter()
+        self.has_others = False
 
-    def update(self, queues: Iterable[Queue], events: Callable[[Queue], Counter[str]]) -> None:
+    def update(self, directory: Directory, figures: Figures) -> None:
         """Take note of which queues there are now, and of what has happened in them."""
-        alive = dict.fromkeys(queues)
-        self.own = {queue: None for queue in self.own if queue in alive}
-        for queue, happened in self.others.items():
-            if queue not in alive:
-                self._past += happened
-        self.others = {queue: events(queue) for queue in self.others if queue in alive}
-        for queue in alive:
-            if queue not in self.own and queue not in self.others:
-                if len(self.own) < self._most:
-                    self.own[queue] = None
-                else:
-                    self.others[queue] = events(queue)
+        self.own = {queue: None for queue in self.own if queue.alive}
+        if len(self.own) < self._most:
+            self._give_places(directory)
+        mine = {queue.record.uid for queue in self.own}
+        happened = {uid: figures.events_of(uid) for uid in figures.events if uid not in mine}
+        for uid, before in self._others.items():
+            if uid not in happened:
+                self._past += before
+        # The larger of both: one process may have forgotten a queue before the others have.
+        self._others = {uid: now | self._others.get(uid, NOTHING) for uid, now in happened.items()}
+        self.has_others = bool(self._past) or len(directory) > len(self.own)
+
+    def _give_places(self, directory: Directory) -> None:
+        for key in list(directory.keys()):
+            if len(self.own) == self._most:
+                return
+            queue = directory.get(*key)
+            if queue is not None and queue.record.uid not in self._others:
+                self.own[queue] = None
 
     def other_events(self) -> Counter[str]:
         total = Counter(self._past)
-        for happened in self.others.values():
-            if happened:
-                total.update(happened)
+        for happened in self._others.values():
+            total.update(happened)
         return total
-
-    @property
-    def has_others(self) -> bool:
-        return bool(self.others or self._past)

@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 
 from rockdove.broker.broker import Broker
+from rockdove.broker.event import Events
 from rockdove.broker.queue import Queue
 from rockdove.core.errors import QueueDoesNotExist, QueueGone
 from rockdove.store.base import Appended
@@ -34,12 +35,12 @@ def send(queue: Any, heard: Any) -> list[Any]:
 
 @pytest.fixture
 def queue() -> Any:
-    return SimpleNamespace(physical=[Physical(QueueGone())], alive=True, sent=0)
+    return SimpleNamespace(physical=[Physical(QueueGone())], alive=True, events=Events())
 
 
 def test_a_queue_that_was_purged_takes_it(queue: Any) -> None:
     assert send(queue, lambda: setattr(queue, "physical", [Physical(HERE)])) == [HERE]
-    assert queue.sent == 1
+    assert queue.events.sent == 1
 
 
 def test_a_queue_that_was_deleted_does_not_exist(queue: Any) -> None:
