@@ -3,7 +3,7 @@
 import sys
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from itertools import takewhile
 from weakref import WeakValueDictionary
 
@@ -14,7 +14,7 @@ from rockdove.core.arn import parse_arn
 from rockdove.core.attribute import redrive
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import InvalidAddress, OverLimit, QueueDeletedRecently, QueueDoesNotExist
-from rockdove.core.queue import QueueRecord, pack, unpack
+from rockdove.core.queue import Glance, QueueRecord, glance, pack, unpack
 from rockdove.core.recent import remember
 from rockdove.store.base import Change, QueueDropped, QueuePut, Snapshot, Store
 
@@ -62,6 +62,14 @@ class Directory:
     # Records, see `rockdove.broker.feed.RecordFollower`.
 
     def load(self, snapshot: Snapshot) -> None:
+        if self._packed:
+            self._reload(snapshot)
+        else:
+            for packed in snapshot.packed_queues:
+                self._add(glance(packed), packed)
+        self._deleted = {(gone.account, gone.name): gone.deleted_us for gone in snapshot.deleted}
+
+    def _reload(self, snapshot: Snapshot) -> None:
         there: set[tuple[str, str]] = set()
         for packed in snapshot.packed_queues:
             record = unpack(packed)
@@ -69,7 +77,6 @@ class Directory:
             self._put(record, packed)
         for key in [key for key in self.keys() if key not in there]:
             self._remove(key)
-        self._deleted = {(gone.account, gone.name): gone.deleted_us for gone in snapshot.deleted}
 
     def apply(self, change: Change) -> None:
         match change:
@@ -92,30 +99,35 @@ class Directory:
         if before is not None and before.uid != record.uid:
             self._remove(key)
             before = None
-        if before is None:
-            names = self._names.setdefault(account, [])
-            if names and name < names[-1]:
-                self._unsorted.add(account)
-            names.append(name)
-            self._deleted.pop(key, None)
-        else:
+        if before is not None:
             self._forget(before)
-        self._packed.setdefault(account, {})[name] = packed
-        self._per_account[account] += len(record.physical)
-        target = _dead_letter_target(record)
-        if target is not None:
-            self._sources.setdefault(target, set()).add(name)
+        self._add(glance(packed), packed)
+        self._deleted.pop(key, None)
         queue = self._queues.get(key)
         if queue is not None:
             queue.update(record)
             self._number(queue)
+
+    def _add(self, seen: Glance, packed: bytes) -> None:
+        account, name = seen.account, seen.name
+        queues = self._packed.setdefault(account, {})
+        if name not in queues:
+            names = self._names.setdefault(account, [])
+            if names and name < names[-1]:
+                self._unsorted.add(account)
+            names.append(name)
+        queues[name] = packed
+        self._per_account[account] += seen.physical
+        target = _dead_letter_target(seen.attributes)
+        if target is not None:
+            self._sources.setdefault(target, set()).add(name)
 
     def _forget(self, record: QueueRecord) -> None:
         """What is found by what a queue's record says."""
         self._per_account[record.account] -= len(record.physical)
         for part in record.physical:
             self._by_number.pop(part.number, None)
-        target = _dead_letter_target(record)
+        target = _dead_letter_target(record.attributes)
         if target is not None:
             self._sources[target].discard(record.name)
             if not self._sources[target]:
@@ -281,6 +293,6 @@ class Directory:
         return 0 <= now_us - since_us < self._cool_down_us
 
 
-def _dead_letter_target(record: QueueRecord) -> tuple[str, str] | None:
-    policy = record.attributes.get("RedrivePolicy")
+def _dead_letter_target(attributes: Mapping[str, str]) -> tuple[str, str] | None:
+    policy = attributes.get("RedrivePolicy")
     return redrive(policy).target if policy else None

@@ -1,5 +1,7 @@
 """A logical queue as it is kept: its attributes, tags and the physical queues that carry its messages."""
 
+from typing import NamedTuple
+
 import msgspec
 from msgspec import Struct, field
 
@@ -37,6 +39,21 @@ def pack(record: QueueRecord) -> bytes:
     names, times = (record.account, record.name, record.fifo), (record.created_us, record.modified_us)
     rest = (physical, record.attributes, record.tags, record.purged_us)
     return _encode((record.uid, *names, *times, *rest))
+
+
+class Glance(NamedTuple):
+    """What a packed record says without being unpacked: quicker, for who looks at all."""
+
+    uid: str
+    account: str
+    name: str
+    physical: int
+    attributes: dict[str, str]
+
+
+def glance(packed: bytes) -> Glance:
+    uid, account, name, _, _, _, physical, attributes, _, _ = _decode(packed)
+    return Glance(uid, account, name, len(physical), attributes)
 
 
 def unpack(packed: bytes) -> QueueRecord:

@@ -3,7 +3,7 @@
 What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -41,7 +41,6 @@ class SqliteRecords:
         self._highest = 0
 
     def load(self, db: apsw.Connection) -> None:
-        queues = [msgspec.json.decode(text, type=QueueRecord) for (text,) in db.execute("SELECT record FROM queue")]
         tasks = [msgspec.json.decode(text, type=MoveTask) for (text,) in db.execute("SELECT record FROM task")]
         deleted = [DeletedQueue(*row) for row in db.execute("SELECT account, name, deleted_us FROM deleted")]
         accounts: dict[str, str | None] = dict(db.execute("SELECT id, record FROM account"))
@@ -49,18 +48,23 @@ class SqliteRecords:
         self._numbers = self._shelves.load(db)
         self._highest = max(self._numbers, default=0)
         self._empty([number for (number,) in db.execute("SELECT number FROM physical WHERE queue IS NULL")])
-        holding = self._shelves.holding(db)
-        for queue in queues:
-            for record in queue.physical:
-                if record.number in holding:
-                    self._shelves.count(db, queue, record.number)
         self._ledger.load(
-            queues,
+            self._load_queues(db),
             deleted,
             tasks,
             [msgspec.json.decode(text, type=Account) for text in accounts.values() if text is not None],
             [id for id, text in accounts.items() if text is None],
         )
+
+    def _load_queues(self, db: apsw.Connection) -> Iterator[QueueRecord]:
+        """One by one: all of them at once take much memory, which would stay with the process."""
+        holding, decode = self._shelves.holding(db), msgspec.json.Decoder(QueueRecord).decode
+        for (text,) in db.execute("SELECT record FROM queue"):
+            queue = decode(text)
+            for record in queue.physical:
+                if record.number in holding:
+                    self._shelves.count(db, queue, record.number)
+            yield queue
 
     def subscribe(self, listener: Listener, reset: Reset) -> None:
         self._ledger.subscribe(listener, reset)
