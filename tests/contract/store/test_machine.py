@@ -19,6 +19,7 @@ from rockdove.core.publication import Parcel, PublicationName
 from rockdove.store.base import Appended, Draft
 from rockdove.store.base.lease import Leased, Outcome
 from rockdove.store.base.publication import Published
+from rockdove.store.sqlite.store import SqliteStore
 from tests.support.publication_model import PublicationModel, parcel_bytes
 from tests.support.store import Bench, message, us
 from tests.support.store_model import Model, check_entries, state_of
@@ -134,6 +135,12 @@ class StoreMachine(RuleBasedStateMachine):
         self._claim(at, timeout_s=seconds)
         self.bench.advance(seconds)
         self._claim(at)
+
+    @rule()
+    def rest(self) -> None:
+        """As after many batches: what is empty is let go."""
+        if isinstance(self.bench.inner, SqliteStore):
+            self.bench.inner._shelves.weigh()
 
     def claimable(self) -> list[int]:
         return [at for at, model in enumerate(self.models) if model.claimable(self.now_us)]
