@@ -13,7 +13,7 @@ from rockdove.core.receipt import Receipts
 from rockdove.store.base import Store
 
 # Leases that are in memory at once, on their way from the store to their answers.
-LEASES_AT_ONCE = 16
+LEASES_AT_ONCE = 4
 
 
 class Count(Protocol):

@@ -84,6 +84,8 @@ class Exchange:
         self._pipeline = pipeline
         self.account = site.account
         self.waiting: Waiting | None = None
+        # Of the request being served, if it has a turn of those.
+        self._large_bytes = 0
         # Whether the request holds no escaped character, and so no control character either.
         self.plain = False
         self.trace_id: str | None = None
@@ -235,6 +237,8 @@ class Exchange:
         if outlet.state is SERVING:
             outlet.state = IDLE
         self.waiting = None
+        if self._large_bytes:
+            self._end_large()
         if self._pipeline.ahead:
             self._pipeline.go_on()
 
@@ -274,8 +278,22 @@ class Exchange:
         self._outlet.reply(status, kind, body, extra + self._to_browser, self._head_only)
         self._to_browser, self._head_only = b"", False
         self.waiting = None
+        if self._large_bytes:
+            self._end_large()
         if self._pipeline.ahead:
             self._pipeline.go_on()
+
+    # Large requests, see `rockdove.server.guard.Guard.begin`.
+
+    def begin_large(self, number: int) -> bool:
+        if not self._site.guard.begin(number, self._pipeline.serve_next):
+            return False
+        self._large_bytes = number
+        return True
+
+    def _end_large(self) -> None:
+        number, self._large_bytes = self._large_bytes, 0
+        self._site.guard.end(number)
 
     # What is not served.
 
@@ -301,6 +319,8 @@ class Exchange:
 
     def leave(self) -> None:
         """The client has gone, and waits for nothing."""
+        if self._large_bytes:
+            self._end_large()
         if self.waiting is not None:
             self.waiting.cancel()
             self.waiting = None

@@ -1,7 +1,8 @@
 """What clients hold of the service's memory with what they have not finished, and who takes too long."""
 
 import asyncio
-from collections.abc import Collection
+from collections import deque
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from rockdove.server.board import Board, Seat
@@ -9,6 +10,9 @@ from rockdove.server.limit import Limits
 
 # Seconds between two looks at all connections, unless a limit is shorter.
 SWEEP_S = 1.0
+# Of large requests, so many bytes are served at once, in all processes: they are in memory several times until they are
+# stored.
+SERVED_BYTES = 8 * 1024 * 1024
 
 
 class Held(Protocol):
@@ -35,6 +39,10 @@ class Guard:
         self._held: dict[Held, int] = {}
         self._bytes = 0
         self._timer: asyncio.TimerHandle | None = None
+        # Of large requests: bytes that are being served, and who waits for a turn.
+        self._served = 0
+        self._line: deque[Callable[[], None]] = deque()
+        self._is_giving = False
 
     @property
     def held_bytes(self) -> int:
@@ -71,6 +79,33 @@ class Guard:
                 return
             if holder.let_go():
                 self.free(holder)
+
+    # Turns of large requests.
+
+    def begin(self, number: int, again: Callable[[], None]) -> bool:
+        """Whether a request of so many bytes may be served now; if not, ``again`` is called when it may ask again."""
+        if not self._has_room(number):
+            self._line.append(again)
+            return False
+        self._served += number
+        return True
+
+    def _has_room(self, number: int) -> bool:
+        return not self._served or self._served + number <= SERVED_BYTES // self._seat.size
+
+    def end(self, number: int) -> None:
+        """It has its answer."""
+        self._served -= number
+        if self._is_giving:
+            # The answer came at once.
+            return
+        self._is_giving = True
+        # Whoever asks in vain is in the line again.
+        for _ in range(len(self._line)):
+            if not self._has_room(1):
+                break
+            self._line.popleft()()
+        self._is_giving = False
 
     def watch(self, connections: Collection[Held]) -> None:
         """Look at all connections every second, instead of a timer for each request."""

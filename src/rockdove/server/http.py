@@ -120,7 +120,8 @@ class Connection(asyncio.Protocol):
         if self.is_settled():
             self.free()
         owes_reading = outlet.congested or outlet.is_closing()
-        if intake.number != self._seen or (self._is_serving() and not owes_reading):
+        is_ours = self._is_serving() or bool(self._pipeline.ahead)
+        if intake.number != self._seen or (is_ours and not owes_reading):
             # It has sent a whole request since the last look, or it is our turn.
             self._seen, intake.since_s = intake.number, now_s
         elif owes_reading:

@@ -20,6 +20,8 @@ MOST_HEADERS = 256
 # many requests others have a turn: to read them costs time.
 HEAD_PIECE_BYTES = 8 * 1024
 TURN = 16
+# Requests with such a body are served in turns.
+LARGE_BYTES = 8 * 1024
 # Pieces of a URL or a body are put together when there are so many: each takes this besides its bytes.
 MOST_PIECES = 256
 PIECE_OVERHEAD_BYTES = 48
@@ -300,7 +302,10 @@ class Intake:
             return
         keep_alive = modern and parser.should_keep_alive()
         if outlet.state is IDLE and not outlet.congested and not self._pipeline.ahead:
-            self._call.serve(parser.get_method(), url, headers, body, keep_alive)
+            if len(body) < LARGE_BYTES:
+                self._call.serve(parser.get_method(), url, headers, body, keep_alive)
+            else:
+                self._serve_large(parser.get_method(), url, headers.copy(), body, keep_alive)
         else:
             self._put_aside(parser.get_method(), url, headers.copy(), body, keep_alive)
         urls.clear()
@@ -319,10 +324,20 @@ class Intake:
             return False
         return True
 
+    def _serve_large(
+        self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool
+    ) -> None:
+        """When it has a turn: until then it is one of those that wait, and that may have to go."""
+        if self._call.begin_large(len(body)):
+            self._call.serve(method, url, headers, body, keep_alive)
+        else:
+            later = partial(self._serve_large, method, url, headers, body, keep_alive)
+            self._pipeline.put_first(held_bytes(url, headers, body), later)
+            self._holder.hold()
+
     def _put_aside(self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool) -> None:
-        self._pipeline.put(
-            held_bytes(url, headers, body), partial(self._call.serve, method, url, headers, body, keep_alive)
-        )
+        serve = self._call.serve if len(body) < LARGE_BYTES else self._serve_large
+        self._pipeline.put(held_bytes(url, headers, body), partial(serve, method, url, headers, body, keep_alive))
         self._holder.hold()
         self._pipeline.pause(self.unfinished_bytes)
 

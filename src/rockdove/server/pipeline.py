@@ -38,6 +38,11 @@ class Pipeline:
         self.ahead.append((number, serve))
         self.bytes += number
 
+    def put_first(self, number: int, serve: Callable[[], None]) -> None:
+        """The same for one whose turn it was."""
+        self.ahead.appendleft((number, serve))
+        self.bytes += number
+
     def in_turn(self, act: Callable[[], None]) -> None:
         """After all that came before, if need be at once."""
         if self._outlet.state is IDLE and not self.ahead:

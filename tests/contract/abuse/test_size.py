@@ -4,6 +4,8 @@ import asyncio
 import gc
 import hashlib
 import json
+import socket
+import struct
 import sys
 import time
 import weakref
@@ -12,6 +14,7 @@ from contextlib import suppress
 
 import pytest
 
+from rockdove.server import guard
 from rockdove.server.http import Connection
 from tests.contract.abuse.conftest import Dial, Start, held_bytes
 from tests.contract.abuse.test_slow import eventually
@@ -297,6 +300,60 @@ def test_large_requests_ahead_take_no_memory(start: Start, dial: Dial, web: Call
         for _ in range(5):
             assert wire.read().status == 200
     assert eventually(lambda: held_bytes(service) == 0)
+
+
+@pytest.mark.parametrize("ahead", [1, 3])
+def test_large_requests_take_turns(
+    start: Start, dial: Dial, web: Callable[..., Web], monkeypatch: pytest.MonkeyPatch, ahead: int
+) -> None:
+    """Each is served, however long it has waited."""
+    monkeypatch.setattr(guard, "SERVED_BYTES", 150_000)
+    service = start(idle_timeout_s=1, header_timeout_s=1)
+    url = web(service).create("q")
+    request = json_request("SendMessage", {"QueueUrl": url, "MessageBody": "x" * 100_000})
+    service.service.guard.begin(100_000, lambda: None)
+    wires = [dial(service) for _ in range(10)]
+    for wire in wires:
+        wire.send(request * ahead)
+    with Neighbour(service.port):
+        # Longer than an idle connection may take.
+        time.sleep(2.5)
+        assert held_bytes(service) >= 10 * 100_000
+
+        async def end() -> None:
+            service.service.guard.end(100_000)
+
+        service.run(end())
+        for wire in wires:
+            assert [wire.read().status for _ in range(ahead)] == [200] * ahead
+    assert eventually(lambda: held_bytes(service) == 0)
+    assert service.service.guard._served == 0
+
+
+def test_who_waits_for_a_turn_and_leaves_takes_none(
+    start: Start, dial: Dial, web: Callable[..., Web], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "SERVED_BYTES", 150_000)
+    service = start()
+    url = web(service).create("q")
+    request = json_request("SendMessage", {"QueueUrl": url, "MessageBody": "x" * 100_000})
+    service.service.guard.begin(100_000, lambda: None)
+    wires = [dial(service) for _ in range(3)]
+    for wire in wires:
+        wire.send(request)
+    assert eventually(lambda: held_bytes(service) >= 300_000)
+    for wire in wires[:2]:
+        # Without a farewell.
+        wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        wire.close()
+    assert eventually(lambda: held_bytes(service) < 200_000)
+
+    async def end() -> None:
+        service.service.guard.end(100_000)
+
+    service.run(end())
+    assert wires[2].read().status == 200
+    assert service.service.guard._served == 0
 
 
 def test_the_memory_for_unfinished_requests_is_bounded(start: Start, dial: Dial, web: Callable[..., Web]) -> None:
