@@ -145,6 +145,9 @@ class Exchange:
                 if method == b"GET" and not (self._operation.reads or self._to_browser or self._site.accounts.exist):
                     check_get(self.headers)
             self._site.handle(self, self._operation, request)
+            if self._large_bytes and self.waiting is not None:
+                # It may wait for long, and what was large about it is gone.
+                self._end_large()
         except Fault as fault:
             if fault.missed and not again and self._site.is_front_end:
                 later = partial(self.serve, method, url, headers.copy(), body, keep_alive, True)

@@ -5,6 +5,7 @@ import errno
 import logging
 import socket
 import ssl
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import cast
@@ -196,8 +197,9 @@ def _bound(family: int, kind: int, protocol: int, address: tuple[object, ...]) -
     made = socket.socket(family, kind, protocol)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit it.
-        made.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+        if sys.platform == "linux":
+            # Connections inherit it.
+            made.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
         if family == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         made.setblocking(False)

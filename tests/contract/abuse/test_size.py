@@ -330,6 +330,22 @@ def test_large_requests_take_turns(
     assert service.service.guard._served == 0
 
 
+@pytest.mark.parametrize("target", ["AmazonSQS.ReceiveMessage", "Rockdove.LeaseBatch"])
+def test_who_waits_for_messages_has_no_turn(
+    start: Start, dial: Dial, web: Callable[..., Web], monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    """Otherwise a few long requests that wait would keep all others waiting."""
+    monkeypatch.setattr(guard, "SERVED_BYTES", 150_000)
+    service = start()
+    empty, full = web(service).create("empty"), web(service).create("full")
+    wait = {"QueueUrl": empty, "WaitTimeSeconds": 20, "Consumer": "c", "Shard": 0, "Sequence": 0}
+    for _ in range(5):
+        dial(service).send(json_request(target, json.dumps(wait).encode() + b" " * 100_000))
+    assert eventually(lambda: service.service.broker.context.waiting.number == 5)
+    assert service.service.guard._served == 0
+    assert web(service).call("SendMessage", {"QueueUrl": full, "MessageBody": "x" * 100_000}).status == 200
+
+
 def test_who_waits_for_a_turn_and_leaves_takes_none(
     start: Start, dial: Dial, web: Callable[..., Web], monkeypatch: pytest.MonkeyPatch
 ) -> None:
