@@ -21,8 +21,8 @@ PAGES := tests/docs/test_code.py
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-# A test that starts Spark again and again takes minutes on a slow machine; after this it hangs.
-SPARK_HANGS_S := 900
+# A test that starts Spark, or the service, again and again takes minutes on a slow machine; after this it hangs.
+HANGS_S := 900
 
 # More words for the program a verb starts: make serve ARGS="--port 9325", make test-quick ARGS="-k fifo -x"
 ARGS ?=
@@ -56,7 +56,7 @@ test-quick: environment ## tests that need Python alone; a few minutes
 .PHONY: test-faults
 test-faults: setup ## tests that kill, cut and fill the disk; the contract of the service over several front-ends
 	@scripts/need.sh sqlite3=sqlite3 cc=build-essential
-	$(PYTEST) tests/faults $(SLOW) $(ARGS)
+	$(PYTEST) -o faulthandler_timeout=$(HANGS_S) tests/faults $(SLOW) $(ARGS)
 	TEST_SERVICE=front-ends $(PYTEST) tests/contract/sqs tests/contract/gate $(ARGS)
 
 .PHONY: test-clients
@@ -75,7 +75,7 @@ $(QUERY_SDK)/installed: tests/integration/query-sdk.txt | setup
 
 .PHONY: test-spark
 test-spark: setup needs-spark ## queues as tables and traces on Spark, on this machine and on a small cluster
-	$(PYTEST) --dist loadgroup -o faulthandler_timeout=$(SPARK_HANGS_S) tests/integration/spark $(ARGS)
+	$(PYTEST) --dist loadgroup -o faulthandler_timeout=$(HANGS_S) tests/integration/spark $(ARGS)
 
 .PHONY: needs-spark
 needs-spark:
