@@ -13,7 +13,7 @@ from rockdove.server.gate import Gate
 from rockdove.server.guard import Guard
 from rockdove.server.host import Hosts
 from rockdove.server.origin import Origins, check_get, preflight
-from rockdove.server.outlet import IDLE, LAST, PIECE_BYTES, SERVING, Outlet
+from rockdove.server.outlet import IDLE, LAST, PIECE_BYTES, SERVING, STOPPING, Outlet
 from rockdove.server.page import Page
 from rockdove.server.pipeline import Pipeline
 from rockdove.server.timing import Timing
@@ -84,8 +84,9 @@ class Exchange:
         self._pipeline = pipeline
         self.account = site.account
         self.waiting: Waiting | None = None
-        # Of the request being served, if it has a turn of those.
+        # Of the request that has a turn of the large ones, and whether one waits for it.
         self._large_bytes = 0
+        self._in_line = False
         # Whether the request holds no escaped character, and so no control character either.
         self.plain = False
         self.trace_id: str | None = None
@@ -289,10 +290,20 @@ class Exchange:
     # Large requests, see `rockdove.server.guard.Guard.begin`.
 
     def begin_large(self, number: int) -> bool:
-        if not self._site.guard.begin(number, self._pipeline.serve_next):
-            return False
-        self._large_bytes = number
-        return True
+        """Whether the next request, which is so large, has its turn; if not, it is served when it has."""
+        if not self._large_bytes and not self._in_line:
+            if self._site.guard.begin(number, self._granted):
+                self._large_bytes = number
+            else:
+                self._in_line = True
+        return self._large_bytes > 0
+
+    def _granted(self, number: int) -> None:
+        self._in_line, self._large_bytes = False, number
+        self._pipeline.serve_next()
+        if self._large_bytes and not SERVING <= self._outlet.state <= STOPPING:
+            # The client has gone, or has to read first.
+            self._end_large()
 
     def _end_large(self) -> None:
         number, self._large_bytes = self._large_bytes, 0

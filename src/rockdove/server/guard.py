@@ -41,8 +41,8 @@ class Guard:
         self._timer: asyncio.TimerHandle | None = None
         # Of large requests: bytes that are being served, and who waits for a turn.
         self._served = 0
-        self._line: deque[Callable[[], None]] = deque()
-        self._is_giving = False
+        self._line: deque[tuple[int, Callable[[int], None]]] = deque()
+        self._is_granting = False
 
     @property
     def held_bytes(self) -> int:
@@ -82,10 +82,13 @@ class Guard:
 
     # Turns of large requests.
 
-    def begin(self, number: int, again: Callable[[], None]) -> bool:
-        """Whether a request of so many bytes may be served now; if not, ``again`` is called when it may ask again."""
-        if not self._has_room(number):
-            self._line.append(again)
+    def begin(self, number: int, granted: Callable[[int], None]) -> bool:
+        """Whether a request of so many bytes may be served now.
+
+        If not, ``granted`` is called with them when its turn has come, in the order of asking; from then on it has it.
+        """
+        if self._line or not self._has_room(number):
+            self._line.append((number, granted))
             return False
         self._served += number
         return True
@@ -94,18 +97,19 @@ class Guard:
         return not self._served or self._served + number <= SERVED_BYTES // self._seat.size
 
     def end(self, number: int) -> None:
-        """It has its answer."""
+        """It has its answer, or is not served after all."""
         self._served -= number
-        if self._is_giving:
+        if self._is_granting:
             # The answer came at once.
             return
-        self._is_giving = True
-        # Whoever asks in vain is in the line again.
-        for _ in range(len(self._line)):
-            if not self._has_room(1):
-                break
-            self._line.popleft()()
-        self._is_giving = False
+        self._is_granting = True
+        try:
+            while self._line and self._has_room(self._line[0][0]):
+                size, granted = self._line.popleft()
+                self._served += size
+                granted(size)
+        finally:
+            self._is_granting = False
 
     def watch(self, connections: Collection[Held]) -> None:
         """Look at all connections every second, instead of a timer for each request."""

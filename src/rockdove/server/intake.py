@@ -265,10 +265,10 @@ class Intake:
             if lower(self._leading).get(b"transfer-encoding", b"").lower() != b"chunked":
                 raise ValueError("a transfer encoding that is not known here")
             self._chunks = 0
-        self._chunks += 1
-        if not self._chunks % CHUNKS and sum(map(len, self._body)) < SMALL_CHUNK_BYTES * self._chunks:
+        if self._chunks and not self._chunks % CHUNKS and sum(map(len, self._body)) < SMALL_CHUNK_BYTES * self._chunks:
             self._complaint = b"The chunks are too small: send at least %d bytes in each." % SMALL_CHUNK_BYTES
             raise ValueError("chunks that are too small")
+        self._chunks += 1
 
     def on_chunk_complete(self) -> None:
         """What follows the last chunk must not replace a header that somebody before us has looked at."""

@@ -92,6 +92,14 @@ def test_chunks_that_are_too_small(start: Start, dial: Dial, number: int) -> Non
     assert wire.is_closed()
 
 
+def test_chunks_that_are_just_large_enough(start: Start, dial: Dial) -> None:
+    wire = dial(start())
+    head = CHUNKED.replace(b"\r\n\r\n", b"\r\nX-Amz-Target: AmazonSQS.ListQueues\r\n\r\n")
+    wire.send(head + b"10\r\n" + b" " * 16 + b"\r\n")
+    wire.send((b"10\r\n" + b" " * 16 + b"\r\n") * 3_000 + b"2\r\n{}\r\n0\r\n\r\n")
+    assert wire.read().status == 200
+
+
 def test_some_chunks_may_be_small(start: Start, dial: Dial) -> None:
     wire = dial(start())
     head = CHUNKED.replace(b"\r\n\r\n", b"\r\nX-Amz-Target: AmazonSQS.ListQueues\r\n\r\n")
@@ -311,7 +319,7 @@ def test_large_requests_take_turns(
     service = start(idle_timeout_s=1, header_timeout_s=1)
     url = web(service).create("q")
     request = json_request("SendMessage", {"QueueUrl": url, "MessageBody": "x" * 100_000})
-    service.service.guard.begin(100_000, lambda: None)
+    service.service.guard.begin(100_000, lambda number: None)
     wires = [dial(service) for _ in range(10)]
     for wire in wires:
         wire.send(request * ahead)
@@ -346,6 +354,25 @@ def test_who_waits_for_messages_has_no_turn(
     assert web(service).call("SendMessage", {"QueueUrl": full, "MessageBody": "x" * 100_000}).status == 200
 
 
+def test_a_turn_waits_until_answers_are_read(
+    start: Start, dial: Dial, web: Callable[..., Web], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has its turn, and has to read first, gives it to the next and asks again."""
+    monkeypatch.setattr(guard, "SERVED_BYTES", 150_000)
+    service = start()
+    large, other = web(service).create("large"), web(service).create("other")
+    for _ in range(3):
+        web(service).call("SendMessage", {"QueueUrl": large, "MessageBody": "x" * 1_000_000})
+    wire = dial(service)
+    peek = json_request("Rockdove.Peek", {"QueueUrl": large, "MaxNumberOfMessages": 3})
+    send = json_request("SendMessage", {"QueueUrl": other, "MessageBody": "x" * 100_000})
+    wire.send(peek + peek + send)
+    assert eventually(lambda: held_bytes(service) > 100_000)
+    assert web(service).call("SendMessage", {"QueueUrl": other, "MessageBody": "x" * 100_000}).status == 200
+    assert [wire.read().status for _ in range(3)] == [200] * 3
+    assert service.service.guard._served == 0
+
+
 def test_who_waits_for_a_turn_and_leaves_takes_none(
     start: Start, dial: Dial, web: Callable[..., Web], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -353,7 +380,7 @@ def test_who_waits_for_a_turn_and_leaves_takes_none(
     service = start()
     url = web(service).create("q")
     request = json_request("SendMessage", {"QueueUrl": url, "MessageBody": "x" * 100_000})
-    service.service.guard.begin(100_000, lambda: None)
+    service.service.guard.begin(100_000, lambda number: None)
     wires = [dial(service) for _ in range(3)]
     for wire in wires:
         wire.send(request)

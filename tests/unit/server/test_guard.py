@@ -1,6 +1,4 @@
-"""Turns of large requests: so many bytes are served at once, and whoever waits is served in the end."""
-
-from collections.abc import Callable
+"""Turns of large requests: so many bytes are served at once, and whoever waits is served in the order of asking."""
 
 import pytest
 
@@ -16,71 +14,74 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Guard:
     return Guard(Limits())
 
 
-def asker(made: Guard, number: int, begun: list[str], name: str) -> Callable[[], None]:
-    def ask() -> None:
-        if made.begin(number, ask):
-            begun.append(name)
-
-    return ask
+def ask(made: Guard, number: int, begun: list[str], name: str) -> None:
+    if made.begin(number, lambda granted: begun.append(name)):
+        begun.append(name)
 
 
 def test_so_many_at_once(made: Guard) -> None:
     begun: list[str] = []
     for name in "abcd":
-        asker(made, 40, begun, name)()
+        ask(made, 40, begun, name)
     assert begun == ["a", "b"]
     made.end(40)
     assert begun == ["a", "b", "c"]
-    made.end(40)
-    made.end(40)
-    made.end(40)
+    for _ in range(3):
+        made.end(40)
     assert begun == ["a", "b", "c", "d"]
-    assert made.begin(100, begun.clear)
+    ask(made, 100, begun, "e")
+    assert begun[-1] == "e"
 
 
 def test_one_that_is_larger_than_all_room_begins_alone(made: Guard) -> None:
     begun: list[str] = []
-    asker(made, 500, begun, "large")()
-    asker(made, 1, begun, "small")()
+    ask(made, 500, begun, "large")
+    ask(made, 1, begun, "small")
     assert begun == ["large"]
     made.end(500)
     assert begun == ["large", "small"]
 
 
-def test_one_that_does_not_fit_does_not_end_the_line(made: Guard) -> None:
+def test_nobody_overtakes_one_that_waits(made: Guard) -> None:
     begun: list[str] = []
-    for name, number in (("a", 50), ("b", 50), ("large", 90), ("c", 20)):
-        asker(made, number, begun, name)()
+    for name, number in (("a", 50), ("b", 50), ("large", 90), ("small", 10)):
+        ask(made, number, begun, name)
+    made.end(50)
+    ask(made, 10, begun, "late")
     assert begun == ["a", "b"]
     made.end(50)
-    assert begun == ["a", "b", "c"]
-    made.end(50)
-    made.end(20)
-    assert begun == ["a", "b", "c", "large"]
+    assert begun == ["a", "b", "large", "small"]
+    made.end(90)
+    assert begun[-1] == "late"
 
 
-def test_answers_at_once_do_not_pile_up(made: Guard) -> None:
-    """As for thousands of requests that are refused."""
-    answered = 0
+def test_each_is_asked_once_however_many_wait(made: Guard) -> None:
+    """Also if they have their answers at once, as those that are refused."""
+    granted = 0
 
-    def ask() -> None:
-        nonlocal answered
-        if made.begin(100, ask):
-            answered += 1
-            made.end(100)
+    def take(number: int) -> None:
+        nonlocal granted
+        granted += 1
+        made.end(number)
 
-    made.begin(100, ask)
+    assert made.begin(100, take)
     for _ in range(5_000):
-        ask()
-    assert answered == 0
+        assert not made.begin(60, take)
+    assert granted == 0
     made.end(100)
-    assert answered == 5_000
+    assert granted == 5_000
+    assert made.begin(100, take)
 
 
-def test_who_has_gone_takes_no_turn(made: Guard) -> None:
+def test_a_defect_of_one_does_not_end_the_turns(made: Guard) -> None:
+    def fail(number: int) -> None:
+        raise ValueError("a defect")
+
     begun: list[str] = []
-    made.begin(100, lambda: None)
-    made.begin(100, lambda: None)
-    asker(made, 100, begun, "next")()
+    made.begin(100, fail)
+    made.begin(100, fail)
+    ask(made, 100, begun, "next")
+    with pytest.raises(ValueError, match="a defect"):
+        made.end(100)
     made.end(100)
     assert begun == ["next"]

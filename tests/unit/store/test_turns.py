@@ -1,15 +1,21 @@
 """Claims in turns: what they bring together is bounded, and no queue holds up the others."""
 
+from functools import cache
+
+import pytest
+
 from rockdove.core.message import Entry
 from rockdove.store.base import Claimed, Want
+from rockdove.store.remote import turns
 from rockdove.store.remote.asked import ClaimEntries
-from rockdove.store.remote.turns import MOST_BYTES, MOST_KNOWN, UNKNOWN_BYTES, ClaimTurns
+from rockdove.store.remote.turns import MOST_BYTES, UNKNOWN_BYTES, ClaimTurns
 from tests.support.store import message
 
 AT_FIRST = MOST_BYTES // UNKNOWN_BYTES
 LARGE_BYTES = 1024 * 1024
 
 
+@cache
 def claimed(size_bytes: int) -> Claimed:
     return Claimed([Entry(1, 0, message("x" * size_bytes, 0))] if size_bytes else [], [])
 
@@ -95,25 +101,28 @@ def test_outcomes_at_once_do_not_pile_up() -> None:
     def begin(verb: ClaimEntries, size: int) -> None:
         nonlocal done
         done += 1
-        turns.landed(verb.physical, size, None)
+        made.landed(verb.physical, size, None)
 
-    turns = ClaimTurns(begin)
-    turns.stop()
+    made = ClaimTurns(begin)
+    made.stop()
     for _ in range(5_000):
-        turns.ask(ClaimEntries(0, 1, Want(1, 0)))
-    turns.go_on()
+        made.ask(ClaimEntries(0, 1, Want(1, 0)))
+    made.go_on()
     assert done == 5_000
 
 
-def test_queues_that_nobody_waits_on_are_forgotten() -> None:
+def test_queues_that_nobody_waits_on_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "MOST_KNOWN", 100)
     desk = Desk()
     desk.ask(AT_FIRST + 1, physical=0)
-    for number in range(1, 2 * MOST_KNOWN):
+    for number in range(1, 300):
         desk.ask(1, physical=number)
-    assert len(desk.turns._lines) <= 2 * MOST_KNOWN
+    landed = 0
     while desk.begun:
+        landed += len(desk.begun)
         desk.land(10)
-    for number in range(2 * MOST_KNOWN, 4 * MOST_KNOWN):
+    assert landed == AT_FIRST + 300
+    for number in range(300, 500):
         desk.ask(1, physical=number)
         desk.land(10)
-    assert len(desk.turns._lines) <= MOST_KNOWN
+    assert len(desk.turns._lines) <= 100

@@ -89,6 +89,12 @@ class ClaimTurns:
             # A claim has had its outcome at once.
             return
         self._is_beginning = True
+        try:
+            self._begin_all()
+        finally:
+            self._is_beginning = False
+
+    def _begin_all(self) -> None:
         while self._order and self._has_room(int((line := self._lines[self._order[0]]).largest_bytes)):
             number, size = self._order.popleft(), int(line.largest_bytes)
             verb = line.waiting.popleft()
@@ -96,7 +102,6 @@ class ClaimTurns:
                 self._order.append(number)
             self._bytes += size
             self._begin(verb, size)
-        self._is_beginning = False
 
 
 def _bytes(claimed: Claimed) -> int:
