@@ -120,8 +120,25 @@ def refused(record: _Record) -> Iterator[str]:
             yield f"{body} is in {call.queue}, and nobody has sent it"
 
 
+def _acknowledged(record: _Record) -> dict[str, float]:
+    """What was surely in a lease that was acknowledged, and when that was."""
+    found: dict[str, float] = {}
+    for ack in record.by_op["ack"]:
+        for lease in record.by_op["lease"] if ack.outcome is Outcome.DONE else ():
+            if (lease.queue, lease.outcome) == (ack.queue, Outcome.DONE) and lease.sequence <= ack.sequence:
+                for got in lease.got:
+                    found[got.body] = min(ack.end_s, found.get(got.body, ack.end_s))
+    return found
+
+
 def back(record: _Record) -> Iterator[str]:
-    """What was deleted is gone for good."""
+    """What was deleted, or acknowledged, is gone for good."""
+    leased = [(got.body, call.begin_s) for call in record.by_op["lease"] for got in call.got]
+    acknowledged = _acknowledged(record)
+    again = {body for body, begin_s in leased if begin_s > acknowledged.get(body, begin_s)}
+    for body in acknowledged:
+        if body in again or record.drained[body]:
+            yield f"{body} was acknowledged and came back"
     for body, deletes in record.deletes.items():
         ended = [call.end_s for call in deletes if call.outcome is Outcome.DONE]
         if not ended:

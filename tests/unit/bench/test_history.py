@@ -57,6 +57,14 @@ VIOLATIONS = {
     "deleted and drained": ("back", [call("send", 0, "a"), received(1, "a"), call("delete", 2, "a"), drained("a")]),
     "purged and received": ("back", [call("send", 0, "a"), call("purge", 1), received(2, "a")]),
     "purged and drained": ("back", [call("send", 0, "a"), call("purge", 1), drained("a")]),
+    "acknowledged and drained": (
+        "back",
+        [call("send", 0, "a"), received(1, "a", op="lease"), call("ack", 2), drained("a")],
+    ),
+    "acknowledged and leased again": (
+        "back",
+        [call("send", 0, "a"), received(1, "a", op="lease"), call("ack", 2), received(3, "a", op="lease")],
+    ),
     "two ids": ("twice", [call("send", 0, "a"), received(1, "a"), drained("a", ids=["other"])]),
     "drained twice": ("twice", [call("send", 0, "a"), drained("a", "a")]),
     "sent twice under one deduplication id": (
@@ -120,6 +128,18 @@ EXCUSED = {
     "it was purged": [call("send", 0, "a"), call("purge", 0.05)],
     "a purge that may still come": [call("send", 5, "a"), call("purge", 0, outcome=UNKNOWN)],
     "it was acknowledged": [call("send", 0, "a"), received(1, "a", op="lease"), call("ack", 2)],
+    "it may have been acknowledged": [
+        call("send", 0, "a"),
+        received(1, "a", op="lease"),
+        call("ack", 2, outcome=UNKNOWN),
+        drained("a"),
+    ],
+    "a later lease was acknowledged not": [
+        call("send", 0, "a"),
+        received(1, "a", op="lease", sequence=1),
+        call("ack", 2, sequence=0),
+        drained("a"),
+    ],
     "it was shown": [
         call("send", 0, "a"),
         received(1, "a"),
