@@ -128,11 +128,12 @@ bench-peers: setup ## the same loads on ElasticMQ and moto
 	@$(BIN)/python -m bench.peers $(ARGS)
 
 .PHONY: bench-long
-bench-long: setup ## ten million messages in one queue, 200 clients for ten minutes, attacks, and histories under faults
+bench-long: setup ## ten million messages in one queue, 200 clients for ten minutes, very many queues, attacks, histories
 	@scripts/need.sh wrk=wrk cc=build-essential
 	@$(BIN)/python -m bench.depth $(ARGS)
 	@$(BIN)/python -m bench.analysis --events 50000000
 	@$(BIN)/python -m bench.soak $(SOAK_ARGS)
+	@$(BIN)/python -m bench.many
 	@$(BIN)/python -m bench.abuse
 	@$(BIN)/python -m bench.history --store sqlite
 	@$(BIN)/python -m bench.history --store sqlite --workers 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 import msgspec
@@ -91,6 +91,17 @@ async def fill(endpoint: str, queue_url: str, messages: int, connections: int = 
             raw = full if size == 10 else request(endpoint, "SendMessageBatch", QueueUrl=queue_url, Entries=part)
             if _whole(await connection.ask(raw)) != size:
                 raise Refused(f"a batch of {size} was answered for fewer")
+
+    await _together(endpoint, connections, work)
+
+
+async def create(endpoint: str, names: Iterable[str], connections: int = 32) -> None:
+    """Makes queues, one with each request."""
+    left = iter(names)
+
+    async def work(connection: Connection) -> None:
+        for name in left:
+            await connection.ask(request(endpoint, "CreateQueue", QueueName=name))
 
     await _together(endpoint, connections, work)
 
