@@ -31,6 +31,7 @@ class Result(msgspec.Struct, frozen=True):
     create_s: list[float]
     start_empty_s: float
     start_s: float
+    bytes_empty: int
     bytes_per_queue: float
 
 
@@ -59,7 +60,7 @@ def measure(base: Path, workers: int, queues: int) -> Result:
                 swarm.run(swarm.create(server.endpoint, (f"queue-{number}" for number in some)))
                 create_s.append(time.monotonic() - begin_s)
         start_s, after = _start(folder, workers)
-    return Result(workers, queues, create_s, start_empty_s, start_s, (after - before) / queues)
+    return Result(workers, queues, create_s, start_empty_s, start_s, before, (after - before) / queues)
 
 
 def main() -> None:
@@ -75,15 +76,15 @@ def main() -> None:
         f"a start takes less than {MOST_S:.0f} s": all(each.start_s < MOST_S for each in results),
     }
     head = ["front-ends", "queues", *[f"quarter {part + 1} s" for part in range(PARTS)]]
-    head += ["start without s", "start with s", "bytes per queue"]
+    head += ["start without s", "start with s", "MB without", "bytes per queue"]
     result = Report("many", machine(base), command(), [*results], {}, holds)
     tables = [Table(head, [_cells(each) for each in results], NOTE), report.claims(holds)]
     report.hand_over(result, "Very many queues that hold nothing", tables, args)
 
 
 NOTE = (
-    "Queues are created a quarter at a time, by 32 clients. Then the service is started again; the last column is how "
-    "much more memory all its processes have after that start than after one without queues."
+    "Queues are created a quarter at a time, by 32 clients. Then the service is started again. Memory is that of all "
+    "processes after a start: without queues, and how much more for each queue."
 )
 
 
@@ -93,6 +94,7 @@ def _cells(each: Result) -> list[str]:
         str(each.workers),
         f"{each.queues:,}",
         *[f"{took_s:.1f}" for took_s in times],
+        f"{each.bytes_empty / 1e6:,.0f}",
         f"{each.bytes_per_queue:,.0f}",
     ]
 

@@ -12,6 +12,7 @@ from rockdove.cli.announcement import Announcement, announce
 from rockdove.cli.failure import Code, Failure, ReaderGone
 from rockdove.cli.output import Output
 from rockdove.core.errors import DataFolderError, ExposedError
+from rockdove.server.allocator import give_back_large_blocks
 from rockdove.server.origin import OriginError
 from rockdove.server.page import is_loopback
 from rockdove.server.run import until_stopped, works
@@ -26,6 +27,7 @@ from rockdove.trace import MissingExtra, TraceFolderError
 
 def run(settings: Settings, output: Output) -> None:
     """Serve until SIGINT or SIGTERM."""
+    give_back_large_blocks()
     if settings.workers:
         _run_processes(settings, output)
     else:
