@@ -28,8 +28,8 @@ _TOKEN_LENGTH = len(str(_LAST_ID))
 _ATTEMPT = re.compile(rf"[!-~]{{1,{limits.MAX_ID_LENGTH}}}")
 Finish = Callable[[Fault | None], None]
 # An entry of a batch on messages that somebody holds.
-Held: TypeAlias = shape.DeleteMessageBatchRequestEntry | shape.ChangeMessageVisibilityBatchRequestEntry
-E = TypeVar("E", bound=Held)
+OfReceipt: TypeAlias = shape.DeleteMessageBatchRequestEntry | shape.ChangeMessageVisibilityBatchRequestEntry
+E = TypeVar("E", bound=OfReceipt)
 
 
 class Messages:
@@ -242,7 +242,7 @@ class Messages:
         else:
             call.fail(outcome)
 
-    def _teller(self, call: Call, op: str, queue: Queue) -> Callable[[Held, Fault | None], None] | None:
+    def _teller(self, call: Call, op: str, queue: Queue) -> Callable[[OfReceipt, Fault | None], None] | None:
         """For a batch: traces what became of an entry; None where there is no trace."""
         tracer = self._tracer
         if tracer is None:

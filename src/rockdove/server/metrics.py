@@ -44,7 +44,7 @@ class Level(Struct):
     oldest_us: int | None = None
 
 
-class Held(Struct):
+class LeasedByQueue(Struct):
     """What consumers have leased, and for how long the most silent of them has not called."""
 
     messages: int = 0
@@ -67,7 +67,7 @@ class Sample(Struct):
     trace_dropped: int
     effort: Effort
     # Of queues that have leases.
-    held: dict[str, Held]
+    held: dict[str, LeasedByQueue]
 
 
 class Metrics:
@@ -132,7 +132,7 @@ class Metrics:
         found = list(directory) if holding is None else [directory.get(*key) for key in holding]
         return [queue for queue in found if queue is not None and queue not in self._places.own]
 
-    async def _held(self, now_us: int) -> dict[str, Held]:
+    async def _held(self, now_us: int) -> dict[str, LeasedByQueue]:
         leases = self._broker.store.leases
         if leases is None:
             return {}
@@ -141,9 +141,9 @@ class Metrics:
         except Fault:
             return {}
         own = {queue.record.uid: label(queue) for queue in self._places.own}
-        held: dict[str, Held] = {}
+        held: dict[str, LeasedByQueue] = {}
         for uid, holding in holdings.items():
-            total = held.setdefault(own.get(uid, OTHERS), Held())
+            total = held.setdefault(own.get(uid, OTHERS), LeasedByQueue())
             total.messages += holding.messages
             total.consumers += holding.consumers
             total.silent_s = max(total.silent_s, (now_us - holding.seen_us) / SECOND_US)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from rockdove.core.account import Account
 from rockdove.core.queue import QueueRecord
 from rockdove.store.base import AccountDropped, AccountPut, Conflict, OverQuota, QueueDropped, QueuePut, TaskPut
-from tests.contract.store.test_record import task
+from tests.contract.store.records.test_record import task
 from tests.support.store import Bench, Queue, submit
 
 
