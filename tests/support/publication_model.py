@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from rockdove.core.limits import REMEMBERED_BATCHES
-from rockdove.core.publication import Parcel, PublicationName
-from rockdove.store.base.publication import Standing
+from rockdove.core.publication import Parcel, Partly, PublicationName, Winner
+from rockdove.store.base.publication import Decision, Standing
 
 
 @dataclass
@@ -13,6 +13,8 @@ class PublicationModel:
 
     staged: dict[PublicationName, dict[str, dict[int, list[Parcel]]]] = field(default_factory=dict)
     published: dict[PublicationName, tuple[str, int]] = field(default_factory=dict)
+    # What is published as a whole and has not landed: when it was published, and its chunks in their order.
+    landing: dict[PublicationName, tuple[int, list[list[Parcel]]]] = field(default_factory=dict)
 
     def standing(self, name: PublicationName, attempt: str) -> Standing:
         if self._is_old(name):
@@ -35,6 +37,40 @@ class PublicationModel:
         assert self.is_open(name)
         self.published[name] = (attempt, number)
         self.staged.pop(name, None)
+
+    def commit(self, name: PublicationName, winners: list[Winner], partly: Partly, now_us: int) -> Decision:
+        if not self.is_open(name):
+            return Decision(0 if self._is_old(name) else self.published[name][1], too_old=self._is_old(name))
+        alone = {
+            each.partition: number
+            for each, (_, number) in self.published.items()
+            if (_of(each), each.batch) == (_of(name), name.batch)
+        }
+        for winner in winners:
+            if sorted(self.chunks(name, winner.attempt)) != list(range(winner.chunks)):
+                return Decision(missing=winner.attempt)
+        numbers = {winner.partition: self._number(name, winner.attempt) for winner in winners}
+        left, before = winners, sum(alone.values())
+        if not alone or partly == "again":
+            before = 0
+        elif partly == "skip":
+            left = []
+        else:
+            if any(numbers.get(partition) != number for partition, number in alone.items()):
+                return Decision(partly=len(alone))
+            left = [winner for winner in winners if winner.partition not in alone]
+        chunks = [self.chunks(name, winner.attempt)[at] for winner in left for at in range(winner.chunks)]
+        total = before + sum(map(len, chunks))
+        self.publish(name, "", total)
+        if chunks:
+            self.landing[name] = (now_us, chunks)
+        return Decision(total, is_new=True)
+
+    def unlanded(self, queue: str) -> int:
+        return sum(len(chunk) for name, (_, chunks) in self.landing.items() if name.queue == queue for chunk in chunks)
+
+    def purge(self, queue: str) -> None:
+        self.landing = {name: left for name, left in self.landing.items() if name.queue != queue}
 
     def _is_old(self, name: PublicationName) -> bool:
         same = [each.batch for each in self.published if (each.queue, each.application) == _of(name)]

@@ -1,5 +1,6 @@
-"""Publishes the messages of one partition of a batch, of whichever attempt is the first to finish."""
+"""Publishes once: a partition of a batch, of whichever attempt is the first to finish, or a batch as a whole."""
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 
@@ -10,9 +11,12 @@ from rockdove.broker.context import Context
 from rockdove.broker.queue import Queue
 from rockdove.broker.route import parts_of
 from rockdove.core import limits
-from rockdove.core.errors import BatchTooOld, InvalidParameterValue, OverLimit, ServiceUnavailable
-from rockdove.core.publication import Parcel, PublicationName
-from rockdove.store.base import Appended, Draft, Publications, Published, Standing
+from rockdove.core.errors import BatchPartlyPublished, BatchTooOld, InvalidParameterValue, OverLimit, ServiceUnavailable
+from rockdove.core.publication import Parcel, Partly, PublicationName, Winner
+from rockdove.store.base import Appended, Decision, Draft, Publications, Published, Standing
+
+# Seconds that a request waits for a batch to land, at most.
+LANDING_S = 10.0
 
 
 class Chunk(Struct):
@@ -61,6 +65,46 @@ class Publisher:
             return Report(_check_age(await ask(staging)), [])
         return await self._finish(queue, name, attempt, await self._gather(name, attempt, chunk))
 
+    async def stage(self, name: PublicationName, attempt: str, chunk: Chunk) -> Standing:
+        """Keep a chunk of a whole batch, unless that is published."""
+        if self._context.store.full is not None:
+            raise ServiceUnavailable(self._context.store.full)
+        staging = partial(self._store.stage, name, attempt, chunk.number, chunk.parcels, chunk.bytes)
+        return _check_age(await ask(staging))
+
+    async def publish_batch(
+        self, queue: Queue, name: PublicationName, winners: Sequence[Winner], partly: Partly
+    ) -> tuple[Decision, bool]:
+        """Publish what these attempts have staged, unless the batch is published. And whether all is in the queue."""
+        if self._context.store.full is not None:
+            standing: Standing = await ask(partial(self._store.look, name, ""))
+            if standing.winner is None:
+                raise ServiceUnavailable(self._context.store.full)
+        commit = partial(self._store.commit, name, winners, partly, queue.physical[0])
+        decision: Decision = await ask(commit)
+        if decision.too_old:
+            raise _too_old()
+        if decision.missing is not None:
+            raise InvalidParameterValue(
+                f"Value {decision.missing} for parameter Attempt is invalid. Reason: It has not staged so many chunks, "
+                "or did too long ago. Stage all of them again."
+            )
+        if decision.partly:
+            raise BatchPartlyPublished(
+                f"{decision.partly} partitions of this batch were published on their own, by PublishOnce, and the "
+                "attempts have other numbers of messages. Say by Partly what is to be done: skip takes the batch for "
+                "published as it is, again publishes all of it."
+            )
+        try:
+            async with asyncio.timeout(LANDING_S):
+                await ask(partial(self._store.landed, name))
+        except TimeoutError:
+            return decision, False
+        return decision, True
+
+    async def abort(self, name: PublicationName, prefix: str) -> None:
+        await ask(partial(self._store.discard, name, prefix))
+
     async def _gather(self, name: PublicationName, attempt: str, last: Chunk) -> list[Parcel]:
         """All messages of an attempt, in order."""
         staged = await ask(partial(self._store.chunks, name, attempt)) if last.number else {}
@@ -98,8 +142,12 @@ class Publisher:
 
 def _check_age(standing: Standing) -> Standing:
     if standing.too_old:
-        raise BatchTooOld(
-            f"The last {limits.REMEMBERED_BATCHES} batches of an application are remembered, until it has published "
-            "nothing for a week, and this one is older: nobody knows whether it was published."
-        )
+        raise _too_old()
     return standing
+
+
+def _too_old() -> BatchTooOld:
+    return BatchTooOld(
+        f"The last {limits.REMEMBERED_BATCHES} batches of an application are remembered, until it has published "
+        "nothing for a week, and this one is older: nobody knows whether it was published."
+    )

@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from rockdove.client import account, lease, message, queue, task
+from rockdove.client import account, lease, message, publish, queue, task
 from rockdove.client.channel import Channels
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.client.envelope import Envelope, shortened
@@ -138,7 +138,10 @@ class AsyncClient:
     ack_through = _awaiting(lease.ack_through)
     release_consumer = _awaiting(lease.release_consumer)
     list_leases = _awaiting(lease.list_leases)
-    publish_once = _awaiting(lease.publish_once)
+    publish_once = _awaiting(publish.publish_once)
+    stage_batch = _awaiting(publish.stage_batch)
+    publish_batch = _awaiting(publish.publish_batch)
+    abort_batch = _awaiting(publish.abort_batch)
 
     start_move = _awaiting(task.start_move)
     move_tasks = _awaiting(task.move_tasks)

@@ -1,9 +1,8 @@
-"""The operations on leases, and publishing once, as steps. A queue is given by its name or its URL."""
+"""The operations on leases, as steps. A queue is given by its name or its URL."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from rockdove.client.message import ALL, batch_entry
-from rockdove.client.outgoing import Outgoing
+from rockdove.client.message import ALL
 from rockdove.client.step import Names, Steps, ask
 from rockdove.wire import lease as shape
 
@@ -68,34 +67,3 @@ def list_leases(names: Names, queue: str, consumer: str | None = None) -> Steps[
         found.leases += more.leases
         found.next_token = more.next_token
     return found
-
-
-def publish_once(
-    names: Names,
-    queue: str,
-    application: str,
-    batch: int,
-    partition: int,
-    attempt: str,
-    messages: Iterable[str | Outgoing] = (),
-    *,
-    chunk: int = 0,
-    final: bool = True,
-) -> Steps[shape.PublishOnceResult]:
-    """Stage one chunk of messages (1,000 and 8 MiB at most); if it is the final one, publish all chunks of the attempt.
-
-    The ids in ``failed`` are places in this chunk, from 0; if there are any, nothing of the chunk was staged.
-    """
-    url = yield from names.url(queue)
-    drafts = (message if isinstance(message, Outgoing) else Outgoing(body=message) for message in messages)
-    request = shape.PublishOnce(
-        queue_url=url,
-        application=application,
-        batch=batch,
-        partition=partition,
-        attempt=attempt,
-        chunk=chunk,
-        final=final or None,
-        entries=[batch_entry(place, message) for place, message in enumerate(drafts)],
-    )
-    return (yield from ask(request, shape.PublishOnceResult))

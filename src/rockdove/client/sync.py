@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from rockdove.client import account, lease, message, queue, task
+from rockdove.client import account, lease, message, publish, queue, task
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.client.envelope import Envelope, shortened
 from rockdove.client.error import Lost, UnexpectedAnswer, unreachable
@@ -125,7 +125,10 @@ class Client:
     ack_through = _blocking(lease.ack_through)
     release_consumer = _blocking(lease.release_consumer)
     list_leases = _blocking(lease.list_leases)
-    publish_once = _blocking(lease.publish_once)
+    publish_once = _blocking(publish.publish_once)
+    stage_batch = _blocking(publish.stage_batch)
+    publish_batch = _blocking(publish.publish_batch)
+    abort_batch = _blocking(publish.abort_batch)
 
     start_move = _blocking(task.start_move)
     move_tasks = _blocking(task.move_tasks)

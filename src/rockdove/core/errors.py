@@ -191,6 +191,13 @@ class BatchTooOld(Fault):
     code = "BatchTooOld"
 
 
+class BatchPartlyPublished(Fault):
+    """Partitions of the batch were published on their own, and are not those that are to be published now."""
+
+    shape = "BatchPartlyPublished"
+    code = "BatchPartlyPublished"
+
+
 class UnsupportedOperation(Fault):
     """The operation does not fit the state of the queue."""
 

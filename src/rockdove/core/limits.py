@@ -38,6 +38,9 @@ MAX_CHUNKS = 10_000
 MAX_STAGED = 100_000
 MAX_STAGED_BYTES = 268_435_456
 REMEMBERED_BATCHES = 100
+# Of Rockdove.PublishBatch: attempts that count, and chunks of one. They need not go in together.
+MAX_ATTEMPTS = 100_000
+MAX_BATCH_CHUNKS = 100_000
 # How long what is staged waits for its final chunk.
 STAGED_S = 86_400
 # For how long after its last publication an application's batches are known one by one, and for how long it is known

@@ -1,8 +1,17 @@
-"""Publishing once: of several attempts at one partition of a batch, the first to finish counts."""
+"""Publishing once: of several attempts at a batch, or at one partition of it, one counts."""
+
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from rockdove.core.message import Extra, Message
+
+# In place of a partition: a batch as a whole.
+WHOLE = -1
+
+# What to do with a batch of which partitions were published on their own: leave out those that are the same, take it
+# for published as it is, or publish all of it.
+Partly: TypeAlias = Literal["match", "skip", "again"]
 
 
 class PublicationName(Struct, frozen=True):
@@ -11,6 +20,14 @@ class PublicationName(Struct, frozen=True):
     queue: str
     application: str
     batch: int
+    partition: int
+
+
+class Winner(Struct, array_like=True, frozen=True):
+    """An attempt at a partition that counts, and how many chunks it has staged."""
+
+    attempt: str
+    chunks: int
     partition: int
 
 
@@ -25,3 +42,13 @@ class Parcel(Struct, array_like=True, frozen=True):
 
     def message(self, now_us: int) -> Message:
         return Message(now_us, self.body.encode(), self.md5, self.extra)
+
+
+class Landing(Struct):
+    """A chunk of a batch that is published, and is on its way into its queue. ``at_us``: when it was published."""
+
+    name: PublicationName
+    attempt: str
+    chunk: int
+    at_us: int
+    parcels: list[Parcel]

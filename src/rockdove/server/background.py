@@ -1,9 +1,10 @@
-"""What a service does unasked: expires messages, works on move tasks, ends the leases of silent consumers.
+"""What a service does unasked: expires messages, works on move tasks and publications, ends forgotten leases.
 
 Of all processes of a service, the one that has the store does it.
 """
 
 from rockdove.broker.context import Context
+from rockdove.broker.lander import Lander
 from rockdove.broker.leasekeeper import LeaseKeeper
 from rockdove.broker.mover import Mover
 from rockdove.broker.movetask import MoveTasks
@@ -16,14 +17,17 @@ class Background:
     def __init__(self, context: Context, tasks: MoveTasks, lease_keep_s: float | None) -> None:
         self.retention = Retention(context)
         self.mover = Mover(context, tasks)
+        self.lander = Lander(context)
         self.lease_keeper = LeaseKeeper(context, lease_keep_s)
 
     def start(self) -> None:
         self.mover.start()
+        self.lander.start()
         self.retention.start()
         self.lease_keeper.start()
 
     async def close(self) -> None:
         await self.retention.close()
         await self.lease_keeper.close()
+        await self.lander.close()
         await self.mover.close()

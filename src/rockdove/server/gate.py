@@ -42,6 +42,9 @@ _PERMISSIONS = {
     "ReleaseConsumer": "ChangeMessageVisibility",
     "ListLeases": "GetQueueAttributes",
     "PublishOnce": "SendMessage",
+    "StageBatch": "SendMessage",
+    "PublishBatch": "SendMessage",
+    "AbortBatch": "SendMessage",
 }
 # These go by a consumer's name, which is no secret, instead of handles that only a receive gives: so they need the
 # permission to receive, too.

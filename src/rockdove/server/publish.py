@@ -1,23 +1,25 @@
 """Publishing once: from a request to the broker, and from its outcome to the result."""
 
+from typing import cast, get_args
+
 from rockdove.broker.compose import compose, message_bytes
 from rockdove.broker.context import Context
 from rockdove.broker.publish import Chunk, Publisher
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
-from rockdove.core.errors import Fault
-from rockdove.core.publication import Parcel, PublicationName
+from rockdove.core.errors import Fault, InvalidParameterValue, OverLimit
+from rockdove.core.publication import WHOLE, Parcel, Partly, PublicationName, Winner
 from rockdove.server import batch
 from rockdove.server.call import Call
 from rockdove.server.leases import MAX_SEQUENCE, check_name
 from rockdove.server.messages import within
 from rockdove.server.tracer import Tracer
-from rockdove.wire import lease as shape
+from rockdove.wire import publish as shape
 from rockdove.wire.shape import BatchResultErrorEntry
 
 
 class PublishOperations:
-    """Its one operation."""
+    """A partition by whoever is first, or a batch as a whole."""
 
     def __init__(self, context: Context, tracer: Tracer | None = None) -> None:
         self._publisher = Publisher(context)
@@ -34,13 +36,36 @@ class PublishOperations:
                 self._tracer.failed(call, "send", queue, fault)
             raise
 
+    async def stage_batch(self, call: Call, request: shape.StageBatch) -> shape.StageBatchResult:
+        queue = self._queue(request.queue_url, call.account)
+        name = _name(call, queue, request, WHOLE)
+        attempt = check_name("Attempt", request.attempt)
+        number = within("Chunk", request.chunk, 0, 0, limits.MAX_BATCH_CHUNKS - 1)
+        batch.check_ids(request.entries, limits.MAX_PUBLISH_ENTRIES)
+        chunk, failed = self._chunk(call, queue, request, number)
+        if failed:
+            return shape.StageBatchResult(published=False, messages=0, failed=failed)
+        standing = await self._publisher.stage(name, attempt, chunk)
+        return shape.StageBatchResult(published=standing.winner is not None, messages=standing.messages)
+
+    async def publish_batch(self, call: Call, request: shape.PublishBatch) -> shape.PublishBatchResult:
+        queue = self._queue(request.queue_url, call.account)
+        name, partly = _name(call, queue, request, WHOLE), request.partly or "match"
+        if partly not in get_args(Partly):
+            raise InvalidParameterValue(
+                f"Value {partly} for parameter Partly is invalid. Reason: Must be one of {', '.join(get_args(Partly))}."
+            )
+        winners = _winners(request)
+        decision, landed = await self._publisher.publish_batch(queue, name, winners, cast(Partly, partly))
+        return shape.PublishBatchResult(published=decision.is_new, messages=decision.messages, landed=landed)
+
+    async def abort_batch(self, call: Call, request: shape.AbortBatch) -> None:
+        queue = self._queue(request.queue_url, call.account)
+        await self._publisher.abort(_name(call, queue, request, WHOLE), check_name("Prefix", request.prefix))
+
     async def _publish(self, call: Call, queue: Queue, request: shape.PublishOnce) -> shape.PublishOnceResult:
-        name = PublicationName(
-            queue.record.uid,
-            _own(check_name("Application", request.application), queue, call.account),
-            within("Batch", request.batch, 0, 0, MAX_SEQUENCE),
-            within("Partition", request.partition, 0, 0, limits.MAX_SHARD),
-        )
+        partition = within("Partition", request.partition, 0, 0, limits.MAX_SHARD)
+        name = _name(call, queue, request, partition)
         attempt = check_name("Attempt", request.attempt)
         number = within("Chunk", request.chunk, 0, 0, limits.MAX_CHUNKS - 1)
         batch.check_ids(request.entries, limits.MAX_PUBLISH_ENTRIES)
@@ -59,11 +84,11 @@ class PublishOperations:
         )
 
     def _chunk(
-        self, call: Call, queue: Queue, request: shape.PublishOnce, number: int
+        self, call: Call, queue: Queue, request: shape.PublishOnce | shape.StageBatch, number: int
     ) -> tuple[Chunk, list[BatchResultErrorEntry]]:
         """The messages, and which of them are wrong."""
         now_us = self._clock.now_us()
-        chunk = Chunk(number, bool(request.final), [], 0)
+        chunk = Chunk(number, bool(getattr(request, "final", False)), [], 0)
         failed: list[BatchResultErrorEntry] = []
         for entry in request.entries:
             try:
@@ -76,6 +101,34 @@ class PublishOperations:
             chunk.parcels.append(Parcel(message.text, message.md5, delay_us, message.extra, draft.deduplication_key))
             chunk.bytes += draft.bytes
         return chunk, failed
+
+
+def _name(
+    call: Call,
+    queue: Queue,
+    request: shape.PublishOnce | shape.StageBatch | shape.PublishBatch | shape.AbortBatch,
+    partition: int,
+) -> PublicationName:
+    application = _own(check_name("Application", request.application), queue, call.account)
+    return PublicationName(queue.record.uid, application, within("Batch", request.batch, 0, 0, MAX_SEQUENCE), partition)
+
+
+def _winners(request: shape.PublishBatch) -> list[Winner]:
+    if len(request.attempts) > limits.MAX_ATTEMPTS:
+        raise OverLimit(f"A batch has at most {limits.MAX_ATTEMPTS:,} attempts that count.")
+    winners = [
+        Winner(
+            check_name("Attempt", each.attempt),
+            within("Chunks", each.chunks, 0, 0, limits.MAX_BATCH_CHUNKS),
+            within("Partition", each.partition, at, 0, limits.MAX_SHARD),
+        )
+        for at, each in enumerate(request.attempts)
+    ]
+    if len({winner.attempt for winner in winners}) < len(winners):
+        raise InvalidParameterValue("Value for parameter Attempts is invalid. Reason: An attempt is named twice.")
+    if len({winner.partition for winner in winners}) < len(winners):
+        raise InvalidParameterValue("Value for parameter Attempts is invalid. Reason: A partition is named twice.")
+    return winners
 
 
 def _own(application: str, queue: Queue, account: str) -> str:

@@ -35,6 +35,7 @@ OPS = {
     "LeaseBatch": "receive",
     "AckThrough": "delete",
     "PublishOnce": "send",
+    "PublishBatch": "send",
     "ChangeMessageVisibility": "change_visibility",
     "ChangeMessageVisibilityBatch": "change_visibility",
     "PurgeQueue": "purge",
@@ -100,6 +101,22 @@ class Tracer:
         self._renamed: dict[int, str] = {}
         # Called with each of them, so that other processes of the service know it, too.
         self.tell_name: Callable[[int, str], None] = lambda id, name: None
+
+    def published(self, queue: Queue, sent: Sequence[tuple[Draft, Appended]]) -> None:
+        for draft, appended in sent:
+            message, extra = draft.message, draft.message.extra
+            self._add(
+                row(
+                    self._now_us(),
+                    queue.key,
+                    queue.index(physical_of(appended.id)),
+                    "send",
+                    appended.message_id,
+                    None if extra is None else extra.group_id,
+                    sent_us=message.sent_us,
+                    size=message_bytes(message),
+                )
+            )
 
     def sent(self, call: Call, queue: Queue, draft: Draft, appended: Appended) -> None:
         extra = draft.message.extra

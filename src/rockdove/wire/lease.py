@@ -1,11 +1,11 @@
-"""The requests and results of leases and of publishing once, all ours; see `rockdove.wire.shape`."""
+"""The requests and results of leases, all ours; see `rockdove.wire.shape`."""
 
 from typing import Annotated
 
 from msgspec import Meta, field
 
 from rockdove.core.message import Attribute
-from rockdove.wire.shape import BatchResultErrorEntry, Integer, Request, Result, SendMessageBatchRequestEntry
+from rockdove.wire.shape import Integer, Request, Result
 
 # Sequences and batches are counted up for ever.
 Long = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
@@ -104,26 +104,3 @@ class ListLeasesResult(Result, kw_only=True):
     consumers: list[ListedConsumer]
     leases: list[ListedLease]
     next_token: str | None = None
-
-
-class PublishOnce(Request, kw_only=True):
-    """Send the messages of one partition of a batch, of whichever attempt is the first to finish."""
-
-    queue_url: str
-    application: str
-    batch: Long
-    partition: Integer
-    attempt: str
-    chunk: Integer
-    final: bool | None = None
-    entries: list[SendMessageBatchRequestEntry] = []
-
-
-class PublishOnceResult(Result, kw_only=True):
-    # Whether the messages of this very attempt are in the queue.
-    published: bool
-    # The attempt whose messages are.
-    winner: str | None = None
-    # How many this attempt has staged, or the winner has published.
-    messages: int
-    failed: list[BatchResultErrorEntry] = []

@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import fields
 
-from rockdove.wire import account, extension, lease, shape
+from rockdove.wire import account, extension, lease, publish, shape
 
 
 class Operation(Struct, frozen=True):
@@ -68,7 +68,10 @@ OPERATIONS: dict[str, Operation] = {
         _operation(lease.AckThrough, lease.AckThroughResult, extension=True),
         _operation(lease.ReleaseConsumer, lease.ReleaseConsumerResult, extension=True),
         _operation(lease.ListLeases, lease.ListLeasesResult, extension=True),
-        _operation(lease.PublishOnce, lease.PublishOnceResult, extension=True),
+        _operation(publish.PublishOnce, publish.PublishOnceResult, extension=True),
+        _operation(publish.StageBatch, publish.StageBatchResult, extension=True),
+        _operation(publish.PublishBatch, publish.PublishBatchResult, extension=True),
+        _operation(publish.AbortBatch, extension=True),
         _operation(account.AddAccount, account.AddAccountResult, extension=True),
         _operation(account.ListAccounts, account.ListAccountsResult, extension=True),
         _operation(account.SetAccountPassword, extension=True),

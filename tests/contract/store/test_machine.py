@@ -15,10 +15,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from rockdove.core.lease import ALL_SHARDS
 from rockdove.core.message import Entry
-from rockdove.core.publication import Parcel, PublicationName
+from rockdove.core.publication import WHOLE, Landing, Parcel, Partly, PublicationName, Winner
 from rockdove.store.base import Appended, Draft
 from rockdove.store.base.lease import Leased, Outcome
-from rockdove.store.base.publication import Published
+from rockdove.store.base.publication import Decision, Published
 from rockdove.store.sqlite.store import SqliteStore
 from tests.support.publication_model import PublicationModel, parcel_bytes
 from tests.support.store import Bench, message, us
@@ -60,6 +60,8 @@ PUBLICATIONS = st.tuples(
     st.sampled_from("pq"), st.sampled_from([0, 0, 1, 1, 99, 100, 101, 250]), st.sampled_from([0, 1])
 )
 ATTEMPTS = st.sampled_from("xy")
+SIZES = st.fixed_dictionaries({attempt: st.lists(st.integers(0, 3), max_size=3) for attempt in "xy"})
+PARTLY: st.SearchStrategy[Partly] = st.sampled_from(["match", "match", "skip", "again"])
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -220,7 +222,70 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(at=QUEUES, of=PUBLICATIONS, attempt=ATTEMPTS, chunk=st.integers(0, 2), number=st.integers(0, 3))
     def stage(self, at: int, of: tuple[str, int, int], attempt: str, chunk: int, number: int) -> None:
-        name, model = PublicationName(self.queues[at].record.uid, *of), self.publications
+        self._stage(at, PublicationName(self.queues[at].record.uid, *of), attempt, chunk, number)
+
+    @rule(at=QUEUES, of=PUBLICATIONS, sizes=SIZES, order=st.permutations("xy"), partly=PARTLY, wrong=st.integers(0, 4))
+    def publish_whole(
+        self,
+        at: int,
+        of: tuple[str, int, int],
+        sizes: dict[str, list[int]],
+        order: list[str],
+        partly: Partly,
+        wrong: int,
+    ) -> None:
+        """Stage what is missing of one attempt or two, and publish them; one in five times with a wrong number."""
+        name, model = self._whole(at, of), self.publications
+        attempts = order[: 1 + of[2]]
+        for attempt in attempts:
+            for chunk, number in enumerate(sizes[attempt]):
+                self._stage(at, name, attempt, chunk, number)
+        winners = [
+            Winner(attempt, len(model.chunks(name, attempt)) + (wrong == 4), partition)
+            for partition, attempt in enumerate(attempts)
+        ]
+        call = self.bench.publications.commit
+        told: Decision = self.bench.do(call, name, winners, partly, self.queues[at].physical())
+        assert told == model.commit(name, winners, partly, self.now_us)
+
+    def _whole(self, at: int, of: tuple[str, int, int]) -> PublicationName:
+        return PublicationName(self.queues[at].record.uid, *of[:2], WHOLE)
+
+    @rule(at=QUEUES, of=PUBLICATIONS, attempt=ATTEMPTS)
+    def discard(self, at: int, of: tuple[str, int, int], attempt: str) -> None:
+        name, model = self._whole(at, of), self.publications
+        self.bench.do(self.bench.publications.discard, name, attempt)
+        model.staged.get(name, {}).pop(attempt, None)
+
+    @precondition(lambda self: self.publications.landing)
+    @rule(steps=st.sampled_from([1, 2, 10]))
+    def land(self, steps: int) -> None:
+        landings, last = self.bench.inner.landings, None
+        for _ in range(steps):
+            landing: Landing | None = self.bench.do(landings.next, last)
+            if landing is None:
+                break
+            self._land(landing)
+            last = landing.name
+        assert steps < 10 or not self.publications.landing
+
+    def _land(self, landing: Landing) -> None:
+        name, model = landing.name, self.publications
+        published_us, chunks = model.landing[name]
+        assert (landing.at_us, landing.parcels) == (published_us, chunks[0])
+        at = next(at for at, queue in enumerate(self.queues) if queue.record.uid == name.queue)
+        at_us = self.now_us if FIFO[at] else published_us
+        drafts = [Draft(parcel.message(at_us), at_us + parcel.delay_us) for parcel in landing.parcels]
+        record = self.queues[at].record
+        place = self.bench.inner.physical(record, record.physical[0])
+        appended = self.bench.do(self.bench.inner.landings.land, landing, [(place, drafts)])
+        self.models[at].append(drafts, appended[0], self.now_us)
+        chunks.pop(0)
+        if not chunks:
+            del model.landing[name]
+
+    def _stage(self, at: int, name: PublicationName, attempt: str, chunk: int, number: int) -> None:
+        model = self.publications
         parcels = self._parcels(at, number)
         model.stage(name, attempt, chunk, parcels)
         call = self.bench.publications.stage
@@ -335,6 +400,7 @@ class StoreMachine(RuleBasedStateMachine):
         elif kind == "purge":
             self.queues[at].purge()
             self.models[at].purge()
+            self.publications.purge(self.queues[at].record.uid)
             self.handles = [(of, entry) for of, entry in self.handles if of != at]
             self.leases = {key: [] if key[0] == at else ids for key, ids in self.leases.items()}
             self.fresh = []
@@ -361,7 +427,9 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def counts_are_exact(self) -> None:
         for queue, model in zip(self.queues, self.models, strict=True):
-            assert queue.count() == model.counts(self.now_us)
+            visible, in_flight, delayed = model.counts(self.now_us)
+            unlanded = self.publications.unlanded(queue.record.uid)
+            assert queue.count() == (visible + unlanded, in_flight, delayed)
 
     @invariant()
     def entries_are_as_they_should_be(self) -> None:

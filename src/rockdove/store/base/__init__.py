@@ -4,7 +4,7 @@ from rockdove.store.base.browsing import Browsing, Sight
 from rockdove.store.base.done import Done, T
 from rockdove.store.base.lease import Ended, Leased, Leases, Outcome
 from rockdove.store.base.physical import MOST_DEAD, UNKNOWN, Appended, Claimed, Counts, Draft, Hint, Physical, Want
-from rockdove.store.base.publication import Publications, Published, Standing
+from rockdove.store.base.publication import Decision, Landings, Publications, Published, Standing
 from rockdove.store.base.record import (
     AccountDropped,
     AccountPut,
@@ -36,11 +36,13 @@ __all__ = [
     "Claimed",
     "Conflict",
     "Counts",
+    "Decision",
     "Done",
     "Draft",
     "Effort",
     "Ended",
     "Hint",
+    "Landings",
     "Leased",
     "Leases",
     "Listener",

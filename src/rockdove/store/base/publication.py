@@ -1,14 +1,17 @@
 """What every store does for publishing once; the rules of `rockdove.store.base.store` hold.
 
-Attempts stage chunks. The first that publishes wins: all that it brings is appended in one step with a record of it.
+Attempts stage chunks. Of attempts at a partition the first that publishes wins: all that it brings is appended in one
+step with a record of it. Of attempts at a whole batch (`WHOLE` in place of the partition) somebody names those that
+count. That is decided in one step, however large they are; then their chunks *land*, one after the other, while others
+are served. Counts have them from the decision on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
-from rockdove.core.publication import Parcel, PublicationName
+from rockdove.core.publication import Landing, Parcel, Partly, PublicationName, Winner
 from rockdove.store.base.done import Done
 from rockdove.store.base.physical import Appended, Draft, Physical
 
@@ -33,6 +36,23 @@ class Published(Struct, array_like=True):
 
     standing: Standing
     appended: list[list[Appended]] | None = None
+
+
+class Decision(Struct, array_like=True):
+    """What has become of a batch that was to be published.
+
+    messages: how many it has.
+    is_new: this very call has published it.
+    too_old: nobody knows any more whether it is.
+    missing: nothing was decided, because of this attempt not all chunks are there.
+    partly: nothing was decided, because so many partitions were published on their own, and are not the same.
+    """
+
+    messages: int = 0
+    is_new: bool = False
+    too_old: bool = False
+    missing: str | None = None
+    partly: int = 0
 
 
 class Publications(Protocol):
@@ -62,3 +82,40 @@ class Publications(Protocol):
         done: Done[Published],
     ) -> None:
         """Append all drafts, and forget what all attempts have staged, unless the publication is over."""
+
+    def commit(
+        self,
+        name: PublicationName,
+        winners: Sequence[Winner],
+        partly: Partly,
+        place: Physical,
+        done: Done[Decision],
+    ) -> None:
+        """Publish what these attempts at a whole batch have staged, in this order, unless the batch is published.
+
+        It lands after that; meanwhile ``place`` counts it.
+        """
+
+    def landed(self, name: PublicationName, done: Done[None]) -> None:
+        """``done`` is called when nothing is left of the batch that is published and has not landed."""
+
+    def discard(self, name: PublicationName, prefix: str, done: Done[None]) -> None:
+        """Forget what attempts whose names begin so have staged for a whole batch, unless it is published."""
+
+
+class Landings(Protocol):
+    """What is published, and has not landed. Only a store that is in this process has it."""
+
+    def on_landing(self, call: Callable[[], None]) -> None:
+        """Called whenever there is something new to land."""
+
+    def next(self, after: PublicationName | None, done: Done[Landing | None]) -> None:
+        """The first chunk of a batch that has not landed, another than ``after`` if there are several."""
+
+    def land(
+        self,
+        landing: Landing,
+        parts: Sequence[tuple[Physical, Sequence[Draft]]],
+        done: Done[list[list[Appended]] | None],
+    ) -> None:
+        """Append a chunk, and forget it, in one step. None: it is not there any more, its queue was purged."""

@@ -16,7 +16,7 @@ from rockdove.store.base.browsing import Browsing
 from rockdove.store.base.done import Done
 from rockdove.store.base.lease import Leases
 from rockdove.store.base.physical import Physical
-from rockdove.store.base.publication import Publications
+from rockdove.store.base.publication import Landings, Publications
 from rockdove.store.base.record import Records, Snapshot
 from rockdove.store.base.transfer import Transfers
 from rockdove.store.base.upkeep import Upkeep
@@ -57,6 +57,10 @@ class Store(Protocol):
 
     @property
     def publications(self) -> Publications | None: ...
+
+    @property
+    def landings(self) -> Landings | None:
+        """Of a store with publications that is in this process."""
 
     @property
     def full(self) -> str | None:

@@ -7,6 +7,8 @@ an exception in ``done`` goes to the loop's handler, and never meets a change ha
 import asyncio
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Hint, Want
@@ -19,8 +21,12 @@ from rockdove.store.memory.tell import tell_soon
 class MemoryPhysical:
     """Without a pile it was dropped, holds nothing and takes nothing."""
 
-    def __init__(self, record: PhysicalRecord, pile: Pile | None, arrivals: ArrivalListeners) -> None:
+    def __init__(
+        self, record: PhysicalRecord, pile: Pile | None, arrivals: ArrivalListeners, unlanded: dict[int, int]
+    ) -> None:
+        """``unlanded``: what is published, and has not landed, counts as visible."""
         self._record = record
+        self._unlanded = unlanded
         self.pile = pile
         self._arrivals = arrivals
 
@@ -73,7 +79,8 @@ class MemoryPhysical:
         self.arrived(len(entries))
 
     def count(self, done: Done[Counts]) -> None:
-        tell_soon(done, self.pile.count() if self.pile else Counts(0, 0, 0))
+        counts = self.pile.count() if self.pile else Counts(0, 0, 0)
+        tell_soon(done, replace(counts, visible=counts.visible + self._unlanded.get(self._record.number, 0)))
 
     def find(self, id: int, done: Done[Entry | None]) -> None:
         tell_soon(done, self.pile.find(id) if self.pile else None)

@@ -35,12 +35,14 @@ class MemoryStore:
         self._pasts: dict[str, Past] = {}
         self._physical: dict[int, MemoryPhysical] = {}
         self._arrived: Arrived = lambda number, visible, next_us: None
+        self._unlanded: dict[int, int] = {}
         self.records = MemoryRecords(self.ledger, self._put_queue, self._drop_queue)
         self.browsing = MemoryBrowsing()
         self.upkeep = MemoryUpkeep(self._physical, self.ledger.keys)
         self.transfers: MemoryTransfers | None = MemoryTransfers()
         self.leases = MemoryLeases(clock, self._physical.get)
-        self.publications = MemoryPublications(clock, self._physical.get)
+        self.publications = MemoryPublications(clock, self._physical.get, self._unlanded)
+        self.landings = self.publications
 
     async def open(self) -> Snapshot:
         return self.ledger.snapshot()
@@ -75,7 +77,7 @@ class MemoryStore:
             return found
         if record.number in self.records.reserved:
             return self._begin(queue, record)
-        return MemoryPhysical(record, None, self.arrivals)
+        return MemoryPhysical(record, None, self.arrivals, self._unlanded)
 
     def _put_queue(self, queue: QueueRecord) -> None:
         self._end(queue, keep=queue.physical)
@@ -93,7 +95,7 @@ class MemoryStore:
     def _begin(self, queue: QueueRecord, record: PhysicalRecord) -> MemoryPhysical:
         past = self._pasts.setdefault(queue.uid, Past())
         pile = Pile(record, queue.fifo, past, self._clock, self._rng)
-        physical = self._physical[record.number] = MemoryPhysical(record, pile, self.arrivals)
+        physical = self._physical[record.number] = MemoryPhysical(record, pile, self.arrivals, self._unlanded)
         return physical
 
     def _end(self, queue: QueueRecord, keep: Sequence[PhysicalRecord]) -> None:
@@ -106,6 +108,7 @@ class MemoryStore:
                 self._physical.pop(record.number).drop()
         if not any(record in keep for record in before.physical):
             # Purged: forget the deduplication keys, so that the same messages can be sent again.
+            self.publications.purge_queue(queue.uid)
             purged = self._pasts.pop(queue.uid, None)
             if purged is not None:
                 # What was moved here once must not come again.

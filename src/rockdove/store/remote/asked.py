@@ -10,7 +10,7 @@ from msgspec import Struct
 from rockdove.core.account import Account
 from rockdove.core.lease import LeaseName
 from rockdove.core.message import Entry
-from rockdove.core.publication import Parcel, PublicationName
+from rockdove.core.publication import Parcel, Partly, PublicationName, Winner
 from rockdove.core.queue import MoveTask, QueueRecord
 from rockdove.store.base import (
     Draft,
@@ -218,6 +218,25 @@ class PublishAttempt(Struct, array_like=True, tag=29, gc=False):
     parts: list[tuple[int, list[Draft]]]
 
 
+class CommitBatch(Struct, array_like=True, tag=41, gc=False):
+    token: int
+    name: PublicationName
+    winners: list[Winner]
+    partly: Partly
+    place: int
+
+
+class AwaitLanding(Struct, array_like=True, tag=43, gc=False):
+    token: int
+    name: PublicationName
+
+
+class DiscardStage(Struct, array_like=True, tag=42, gc=False):
+    token: int
+    name: PublicationName
+    prefix: str
+
+
 # Records.
 
 
@@ -324,6 +343,9 @@ Verb: TypeAlias = (
     | LookAtPublication
     | ReadChunks
     | PublishAttempt
+    | CommitBatch
+    | AwaitLanding
+    | DiscardStage
     | Reserve
     | PutQueue
     | DropQueue

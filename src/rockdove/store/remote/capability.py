@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from rockdove.core.lease import Holder, Holding, Lease, LeaseName
 from rockdove.core.message import Entry
-from rockdove.core.publication import Parcel, PublicationName
+from rockdove.core.publication import Parcel, Partly, PublicationName, Winner
 from rockdove.store.base import (
     Appended,
+    Decision,
     Done,
     Draft,
     Ended,
@@ -140,3 +141,19 @@ class RemotePublications:
     ) -> None:
         numbered = [(physical.record.number, drafts) for physical, drafts in parts]
         self._ask(done, asked.PublishAttempt, name, attempt, numbered)
+
+    def commit(
+        self,
+        name: PublicationName,
+        winners: Sequence[Winner],
+        partly: Partly,
+        place: Physical,
+        done: Done[Decision],
+    ) -> None:
+        self._ask(done, asked.CommitBatch, name, winners, partly, place.record.number)
+
+    def landed(self, name: PublicationName, done: Done[None]) -> None:
+        self._ask(done, asked.AwaitLanding, name)
+
+    def discard(self, name: PublicationName, prefix: str, done: Done[None]) -> None:
+        self._ask(done, asked.DiscardStage, name, prefix)

@@ -362,7 +362,19 @@ def _publications(front_end: FrontEnd) -> _Verbs:
         else:
             publications.publish(verb.name, verb.attempt, parts, done)
 
+    def commit(verb: asked.CommitBatch) -> None:
+        place, done = physical(verb.place), outcome(verb.token, told.DoneDecision)
+        if isinstance(place, GonePhysical):
+            done(gone())
+        else:
+            publications.commit(verb.name, verb.winners, verb.partly, place, done)
+
     return {
+        asked.CommitBatch: commit,
+        asked.AwaitLanding: lambda verb: publications.landed(verb.name, outcome(verb.token, told.DonePlain)),
+        asked.DiscardStage: lambda verb: publications.discard(
+            verb.name, verb.prefix, outcome(verb.token, told.DonePlain)
+        ),
         asked.StageChunk: lambda verb: publications.stage(
             verb.name, verb.attempt, verb.chunk, verb.parcels, verb.size_bytes, outcome(verb.token, told.DoneStanding)
         ),

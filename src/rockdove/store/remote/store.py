@@ -42,6 +42,8 @@ class RemoteStore:
         self.transfers: base.Transfers | None = None
         self.leases: base.Leases | None = None
         self.publications: base.Publications | None = None
+        # The owner's business.
+        self.landings: base.Landings | None = None
         self._state = told.State(None, None, Effort())
         self._loop = asyncio.get_running_loop()
         self._first: asyncio.Future[Snapshot] = self._loop.create_future()

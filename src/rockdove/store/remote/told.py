@@ -13,6 +13,7 @@ from rockdove.store.base import (
     Change,
     Claimed,
     Counts,
+    Decision,
     Effort,
     Ended,
     Hint,
@@ -139,6 +140,11 @@ class DoneFlags(Struct, array_like=True, tag=21, gc=False):
     result: list[bool]
 
 
+class DoneDecision(Struct, array_like=True, tag=22, gc=False):
+    token: int
+    result: Decision
+
+
 # What nobody asked for.
 
 
@@ -201,5 +207,6 @@ Outcome: TypeAlias = (
     | DoneReserved
     | DoneCalled
     | DoneFlags
+    | DoneDecision
 )
 Notice: TypeAlias = Arrived | Changed | State | Begin | Passed | Question

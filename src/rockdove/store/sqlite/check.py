@@ -44,6 +44,7 @@ _TABLES = {
     2: ("account",),
     3: ("lease", "consumer", "stage", "published"),
     4: ("application",),
+    5: ("landing",),
 }
 
 

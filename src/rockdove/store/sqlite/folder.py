@@ -21,7 +21,7 @@ LOCK = "lock"
 # Stands in the lock file after the holder's process id while there is a log.
 OPEN = "open"
 # What schema.sql beside this file says.
-FORMAT = 4
+FORMAT = 5
 # "Rdov": tells our files from other people's.
 APPLICATION_ID = 0x52646F76
 PAGE_BYTES = 8192
@@ -60,6 +60,12 @@ CREATE TABLE application (
 CREATE INDEX application_at ON application (seen_us);
 INSERT INTO application
 SELECT queue, application, max(batch) - 100, unixepoch() * 1000000 FROM published GROUP BY queue, application;
+""",
+    5: """
+CREATE TABLE landing (
+  queue TEXT, application TEXT, batch INTEGER, turn INTEGER, attempt TEXT NOT NULL, at_us INTEGER NOT NULL,
+  place INTEGER NOT NULL, PRIMARY KEY (queue, application, batch, turn)
+) WITHOUT ROWID;
 """,
 }
 

@@ -120,7 +120,7 @@ class GroupedQueue(Shelf):
         def call(db: apsw.Connection) -> tuple[tuple[int, int], list[Change]]:
             return self.passing(db, now, second_end), []
 
-        self.change(call, lambda got: done(self.tally.counts(now, got) if isinstance(got, tuple) else got))
+        self.change(call, lambda got: done(self.counts(now, got) if isinstance(got, tuple) else got))
 
     def passing(self, db: apsw.Connection, now_us: int, end_us: int) -> tuple[int, int]:
         """How many (in flight, delayed) become visible between two times."""

@@ -303,7 +303,7 @@ class PlainQueue(Shelf):
         def call(db: apsw.Connection) -> tuple[tuple[int, int], list[Change]]:
             return db.execute(statement.PASSING, (self.record.number, now, second_end)).get, []
 
-        self.change(call, lambda got: done(self.tally.counts(now, got) if isinstance(got, tuple) else got))
+        self.change(call, lambda got: done(self.counts(now, got) if isinstance(got, tuple) else got))
 
     def expire(self, sent_after_us: int, done: Done[list[int]]) -> None:
 

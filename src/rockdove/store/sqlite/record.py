@@ -16,6 +16,7 @@ from rockdove.core.errors import StoreError, StoreFull
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
 from rockdove.store.base import Done, Listener, Reset
 from rockdove.store.common.ledger import Commit, Ledger
+from rockdove.store.sqlite.landing import forget_landings
 from rockdove.store.sqlite.lease import forget_places
 from rockdove.store.sqlite.room import FULL, kept_bytes
 from rockdove.store.sqlite.shared import Shared
@@ -28,14 +29,23 @@ SMALLEST_RECORD = 1024
 
 
 class SqliteRecords:
-    """See `rockdove.store.base.Records`. ``empty`` is told which physical queues were dropped."""
+    """See `rockdove.store.base.Records`."""
 
-    def __init__(self, shared: Shared, shelves: Shelves, ledger: Ledger, empty: Callable[[list[int]], None]) -> None:
+    def __init__(
+        self,
+        shared: Shared,
+        shelves: Shelves,
+        ledger: Ledger,
+        empty: Callable[[list[int]], None],
+        purged: Callable[[str], None],
+    ) -> None:
+        """``empty`` is told which physical queues were dropped, ``purged`` the uid of a queue that lost all of them."""
         self._writer = shared.writer
         self._room = shared.room
         self._shelves = shelves
         self._ledger = ledger
         self._empty = empty
+        self._purged = purged
         # Of physical queues that there are, or will be.
         self._numbers: set[int] = set()
         self._highest = 0
@@ -113,6 +123,7 @@ class SqliteRecords:
             if there and not there & kept.keys():
                 # Purged: forget the deduplication keys, so that the same messages can be sent again.
                 db.execute("DELETE FROM seen WHERE queue = ?", (queue.uid,))
+                forget_landings(db, queue.uid)
             return list(there - kept.keys())
 
         self._ledger.put_queue(queue, quota, seen, self._dropping(queue.uid, call, kept_bytes(text)), done)
@@ -136,7 +147,7 @@ class SqliteRecords:
         def call(there: set[int], db: apsw.Connection) -> list[int]:
             db.execute("DELETE FROM queue WHERE uid = ?", (uid,))
             db.execute("DELETE FROM seen WHERE queue = ?", (uid,))
-            for table in ("attempt", "lease", "consumer", "stage", "published", "application"):
+            for table in ("attempt", "lease", "consumer", "stage", "published", "application", "landing"):
                 db.execute(f"DELETE FROM {table} WHERE queue = ?", (uid,))
             db.execute("INSERT OR REPLACE INTO deleted VALUES (?, ?, ?)", row)
             for number in there:
@@ -170,6 +181,8 @@ class SqliteRecords:
                     self._shelves.drop(number)
                 if result:
                     self._empty(result)
+                if there and there == set(result):
+                    self._purged(uid)
                 done(None)
 
             self._writer.call(partial(call, there), landed, kept_bytes=kept)

@@ -1,9 +1,9 @@
--- The embedded store's schema, format 4 (PRAGMA user_version).
+-- The embedded store's schema, format 5 (PRAGMA user_version).
 --
 -- Upgrade rule: a change that an older Rockdove could misread gets a new number and a step in folder.py that
 -- turns the previous format into it inside one transaction; a newer format than the program knows is refused.
 -- Format 2 added the table `account`, format 3 leases (`lease`, `consumer`) and what is published once (`stage`,
--- `published`), format 4 `application`.
+-- `published`), format 4 `application`, format 5 `landing`.
 
 -- One row a setting: the key that signs receipt handles.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -61,8 +61,8 @@ CREATE TABLE consumer (
   PRIMARY KEY (queue, name, shard)
 ) WITHOUT ROWID;
 
--- Publishing once (store/publish.py): chunks that wait for the last of their attempt, as JSON, and who has published
--- which partition of a batch.
+-- Publishing once (publish.py): chunks that wait to be published, as JSON, and who has published which partition of a
+-- batch; -1 in place of a partition stands for a batch as a whole.
 CREATE TABLE stage (
   queue TEXT NOT NULL, application TEXT NOT NULL, batch INTEGER NOT NULL, partition INTEGER NOT NULL,
   attempt TEXT NOT NULL, chunk INTEGER NOT NULL, at_us INTEGER NOT NULL, number INTEGER NOT NULL,
@@ -78,3 +78,9 @@ CREATE TABLE application (
   queue TEXT, name TEXT, forgotten INTEGER NOT NULL, seen_us INTEGER NOT NULL, PRIMARY KEY (queue, name)
 ) WITHOUT ROWID;
 CREATE INDEX application_at ON application (seen_us);
+-- Batches that are published as a whole, and of which chunks are still in `stage`: the attempts that count, in their
+-- order. `place` is the physical queue that counts them.
+CREATE TABLE landing (
+  queue TEXT, application TEXT, batch INTEGER, turn INTEGER, attempt TEXT NOT NULL, at_us INTEGER NOT NULL,
+  place INTEGER NOT NULL, PRIMARY KEY (queue, application, batch, turn)
+) WITHOUT ROWID;

@@ -1,6 +1,6 @@
 """What the parts of the embedded store share, handed over instead of the store itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from rockdove.core.clock import Clock
@@ -18,3 +18,5 @@ class Shared:
     rng: Random
     room: Room
     arrivals: ArrivalListeners
+    # Messages that are published and have not landed, by the number of the physical queue that counts them.
+    landing: dict[int, int] = field(default_factory=dict)

@@ -8,12 +8,13 @@ from typing import Any, TypeAlias, TypeVar
 
 import apsw
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rockdove.core import ids
 from rockdove.core.errors import QueueGone, StoreError
 from rockdove.core.message import Entry, Message
 from rockdove.core.queue import PhysicalRecord
-from rockdove.store.base import Appended, Claimed, Done, Draft, Hint, Want
+from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Hint, Want
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.common.tally import Tally
 from rockdove.store.sqlite import statement
@@ -103,6 +104,12 @@ class Shelf:
                 told(outcome[0])
 
         self.writer.call(call, landed, len(brought), sum([stored_bytes(draft.message) for draft in brought]))
+
+    def counts(self, now_us: int, passing: tuple[int, int]) -> Counts:
+        """What is published, and has not landed, can be received in a moment: it counts as visible."""
+        found = self.tally.counts(now_us, passing)
+        unlanded = self.shared.landing.get(self.record.number)
+        return replace(found, visible=found.visible + unlanded) if unlanded else found
 
     def find(self, id: int, done: Done[Entry | None]) -> None:
         def call(db: apsw.Connection) -> Entry | None:

@@ -20,6 +20,7 @@ from rockdove.store.sqlite.damage import log_damage
 from rockdove.store.sqlite.folder import LOG, Folder, damaged
 from rockdove.store.sqlite.inspection import inspect
 from rockdove.store.sqlite.janitor import Janitor
+from rockdove.store.sqlite.landing import SqliteLandings
 from rockdove.store.sqlite.lease import SqliteLeases
 from rockdove.store.sqlite.publish import SqlitePublications, forget_publications
 from rockdove.store.sqlite.record import SqliteRecords
@@ -50,13 +51,20 @@ class SqliteStore:
         self._shelves = Shelves(shared)
         self.writer.on_rest = self._shelves.weigh
         self._arrived: Arrived = lambda number, visible, next_us: None
-        self.records = SqliteRecords(shared, self._shelves, self.ledger, lambda dropped: self._janitor.empty(dropped))
+        self.landings = SqliteLandings(shared)
+        self.records = SqliteRecords(
+            shared,
+            self._shelves,
+            self.ledger,
+            lambda dropped: self._janitor.empty(dropped),
+            self.landings.unlanded.drop_queue,
+        )
         self._janitor = Janitor(self.writer, self._room, loop, self._is_ill, self.records.free_number, self._forget_old)
         self.browsing = SqliteBrowsing(self.writer)
         self.upkeep = SqliteUpkeep(self._shelves, self.ledger)
         self.transfers = SqliteTransfers(shared)
         self.leases = SqliteLeases(shared, self._shelves)
-        self.publications = SqlitePublications(shared)
+        self.publications = SqlitePublications(shared, self.landings)
 
     async def open(self) -> Snapshot:
         """Blocks while it reads: nothing else is served before."""
@@ -69,6 +77,7 @@ class SqliteStore:
             try:
                 inspect(self._folder, db)
                 self.records.load(db)
+                self.landings.load(db)
             except (apsw.CorruptError, apsw.SQLError, ValueError, TypeError) as error:
                 raise damaged(self._folder.path, str(error)) from None
             finally:
