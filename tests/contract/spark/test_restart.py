@@ -11,9 +11,10 @@ from rockdove.client import Client
 from rockdove.spark.service import place
 from rockdove.spark.service.option import Options
 from rockdove.spark.service.place import QueuePlace
-from rockdove.spark.sink.publish import Publication
+from rockdove.spark.sink.commit import Batch, Part
 from rockdove.spark.sink.reject import Origin
 from rockdove.spark.sink.row import SinkRow
+from rockdove.spark.sink.stage import Staging
 from rockdove.spark.source import option
 from rockdove.spark.source.lease import LeaseStream
 from rockdove.spark.source.schema import Table
@@ -86,8 +87,9 @@ def test_a_task_goes_on(mortal: Server, spot: QueuePlace) -> None:
             yield row
 
     with spot.client() as client:
-        assert Publication(client, spot, Origin("app", 1, 0), "a", None).write(shaken()) == (2_500, 0)
+        staged = Staging(client, spot, Origin("app", 1, 0), "a", None).write(shaken())
         fall.wait()
         assert fall.falls == 1
+        assert Batch(client, spot, "app", 1, "a", None).publish([Part(0, "a", staged)], "match")
         visible = client.attributes(spot.queue, ["ApproximateNumberOfMessages"])["ApproximateNumberOfMessages"]
     assert visible == "2500"

@@ -1,8 +1,10 @@
 """Rows into a queue: once with Rockdove, whatever attempts are made; at least once elsewhere."""
 
+import contextlib
 import random
+import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +13,18 @@ import pytest
 from msgspec.structs import replace
 
 from rockdove.client import Client, Outgoing
-from rockdove.core.errors import AccessDenied, Fault, InvalidParameterValue
+from rockdove.core.errors import AccessDenied, Fault, InvalidParameterValue, RockdoveError
 from rockdove.core.limits import MAX_MESSAGE_BYTES
 from rockdove.core.message import Attribute
+from rockdove.core.publication import Partly
 from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused
 from rockdove.spark.sink.chunk import deduplicated
-from rockdove.spark.sink.publish import Publication
+from rockdove.spark.sink.commit import Batch, Part
 from rockdove.spark.sink.reject import Origin, RowsRefused
 from rockdove.spark.sink.row import SinkRow, Wrong
 from rockdove.spark.sink.send import Sending
+from rockdove.spark.sink.stage import Staged, Staging
 from rockdove.wire.shape import BatchResultErrorEntry
 from tests.contract.spark.conftest import bodies
 from tests.support.service import RunningService
@@ -54,171 +58,183 @@ def taken(client: Client, queue: str) -> list[str]:
     return found
 
 
+class Query:
+    """Batches as Spark writes them: tasks stage, and the driver publishes what those have that succeeded."""
+
+    def __init__(self, client: Client, where: QueuePlace) -> None:
+        self._client = client
+        self._where = where
+
+    def task(
+        self,
+        found: Iterable[SinkRow],
+        partition: int = 0,
+        batch: int = 5,
+        name: str = "app",
+        rejects: Path | None = None,
+    ) -> Part:
+        path = None if rejects is None else str(rejects)
+        attempt = f"run/{uuid.uuid4().hex}"
+        staging = Staging(self._client, self._where, Origin(name, batch, partition), attempt, path)
+        return Part(partition, attempt, staging.write(found))
+
+    def publish(
+        self, *parts: Part, batch: int = 5, name: str = "app", rejects: Path | None = None, partly: Partly = "match"
+    ) -> bool:
+        return self._batch(name, batch, rejects).publish(parts, partly)
+
+    def abort(self, *parts: Part, rejects: Path | None = None) -> None:
+        self._batch("app", 5, rejects).abort(parts)
+
+    def _batch(self, name: str, batch: int, rejects: Path | None) -> Batch:
+        path = None if rejects is None else str(rejects)
+        return Batch(self._client, self._where, name, batch, "run/", path)
+
+    def write(self, texts: Sequence[str | None], cut: int = 1, **options: Any) -> bool:
+        """Round-robin into so many partitions."""
+        shared = {key: value for key, value in options.items() if key != "partly"}
+        parts = [self.task(rows(texts[at::cut]), at, **shared) for at in range(cut)]
+        return self.publish(*parts, **options)
+
+
 @pytest.fixture
-def attempt(client: Client, where: QueuePlace) -> Callable[..., Publication]:
-    def make(name: str, origin: Origin = ORIGIN, rejects: Path | None = None) -> Publication:
-        return Publication(client, where, origin, name, None if rejects is None else str(rejects))
-
-    return make
+def query(client: Client, where: QueuePlace) -> Query:
+    return Query(client, where)
 
 
-Attempt = Callable[..., Publication]
-
-
-def test_a_partition_is_published_whole(attempt: Attempt, client: Client, queue: str) -> None:
-    assert attempt("a").write(rows(bodies(2_500))) == (2_500, 0)
+def test_a_batch_is_published_whole(query: Query, client: Client, queue: str) -> None:
+    parts = [query.task(rows(bodies(2_500)[at::3]), at) for at in range(3)]
+    assert [(part.staged.chunks, part.staged.rows) for part in parts] == [(1, 834), (1, 833), (1, 833)]
+    assert taken(client, queue) == []
+    assert query.publish(*parts)
     assert Counter(taken(client, queue)) == Counter(bodies(2_500))
 
 
-def test_nothing_is_seen_of_an_attempt_that_dies(attempt: Attempt, client: Client, queue: str) -> None:
+def test_nothing_is_seen_of_tasks_that_die_nor_of_their_copies(query: Query, client: Client, queue: str) -> None:
     with pytest.raises(Killed):
-        attempt("a").write(dying(rows(bodies(2_500)), 2_400))
+        query.task(dying(rows(bodies(2_500)), 2_400))
+    query.task(rows(bodies(2_500)))
     assert taken(client, queue) == []
-    assert attempt("b").write(rows(bodies(2_500))) == (2_500, 0)
+    assert query.publish(query.task(rows(bodies(2_500))))
     assert len(taken(client, queue)) == 2_500
 
 
-def test_attempts_after_the_first_publish_nothing_and_succeed(
-    attempt: Attempt, client: Client, queue: str, steady: RunningService
+@pytest.mark.parametrize("cuts", [(1, 8), (8, 1), (2, 3), (5, 5)])
+def test_a_batch_that_comes_again_is_not_taken_however_it_is_cut(
+    cuts: tuple[int, int], query: Query, client: Client, queue: str, steady: RunningService
 ) -> None:
-    for name in ("a", "b", "c"):
-        assert attempt(name).write(rows(bodies(1_200))) == (1_200, 0)
-        # However late it comes.
-        steady.advance(86_400)
-    steady.advance(-2 * 86_400)
-    assert Counter(taken(client, queue)) == Counter(bodies(1_200))
+    assert query.write(bodies(1_000), cuts[0])
+    # However late it comes.
+    steady.advance(86_400)
+    part = query.task(rows(bodies(1_000)[:: cuts[1]]))
+    assert part.staged == Staged(published=True)
+    assert not query.write(bodies(1_000), cuts[1])
+    steady.advance(-86_400)
+    assert Counter(taken(client, queue)) == Counter(bodies(1_000))
 
 
-def test_attempts_at_the_same_time_publish_once(attempt: Attempt, client: Client, queue: str) -> None:
-    """A speculative task: both stage, and one is the first to finish."""
-    inner = attempt("b")
-
-    def overtaken() -> Iterator[SinkRow]:
-        for row in rows(bodies(1_500)):
-            if row.place == 1_300:
-                assert inner.write(rows(bodies(1_500))) == (1_500, 0)
-            yield row
-
-    assert attempt("a").write(overtaken()) == (1_500, 0)
-    assert Counter(taken(client, queue)) == Counter(bodies(1_500))
+def test_of_two_drivers_one_publishes(query: Query, client: Client, queue: str) -> None:
+    """One that was taken for dead, and its successor, with another number of partitions."""
+    old = [query.task(rows(bodies(100)[at::2]), at) for at in range(2)]
+    new = [query.task(rows(bodies(100)[at::3]), at) for at in range(3)]
+    assert query.publish(*new)
+    assert not query.publish(*old)
+    assert Counter(taken(client, queue)) == Counter(bodies(100))
 
 
-def test_other_partitions_batches_and_applications_are_apart(attempt: Attempt, client: Client, queue: str) -> None:
-    for origin in (ORIGIN, Origin("app", 5, 3), Origin("app", 6, 2), Origin("other", 5, 2)):
-        attempt("a", origin).write(rows(["x"]))
-    assert len(taken(client, queue)) == 4
+def test_batches_and_applications_are_apart(query: Query, client: Client, queue: str) -> None:
+    for name, batch in (("app", 5), ("app", 6), ("other", 5)):
+        assert query.write(["x"], batch=batch, name=name)
+    assert len(taken(client, queue)) == 3
 
 
-@pytest.fixture
-def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The service takes so few of an attempt, and the sink knows."""
-    monkeypatch.setattr("rockdove.core.limits.MAX_STAGED", 2_000)
-    monkeypatch.setattr("rockdove.spark.sink.publish._PIECE_ROWS", 2_000)
+def test_an_aborted_batch_leaves_nothing(query: Query, client: Client, queue: str, tmp_path: Path) -> None:
+    part = query.task(rows(["a", WRONG]), rejects=tmp_path)
+    query.abort(part, rejects=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(InvalidParameterValue, match="has not staged so many chunks"):
+        query.publish(part)
+    assert query.write(["a", "b"])
+    assert taken(client, queue) == ["a", "b"]
 
 
-@pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize("application", ["app", "x" * 256])
-def test_a_large_partition_is_published_in_pieces(
-    attempt: Attempt, client: Client, queue: str, application: str
-) -> None:
-    origin = Origin(application, 5, 2)
-    for after in (1_900, 2_100, 4_500):
-        with pytest.raises(Killed):
-            attempt(f"until {after}", origin).write(dying(rows(bodies(5_000)), after))
-    for name in ("a", "b"):
-        assert attempt(name, origin).write(rows(bodies(5_000))) == (5_000, 0)
-    assert Counter(taken(client, queue)) == Counter(bodies(5_000))
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_pieces_of_rows_in_another_order_are_refused(attempt: Attempt, client: Client, queue: str) -> None:
-    with pytest.raises(Killed):
-        attempt("a").write(dying(rows(bodies(5_000)), 3_500))
-    with pytest.raises(Refused, match="in another order"):
-        attempt("b").write(rows(reversed(bodies(5_000))))
-    assert attempt("c").write(rows(bodies(5_000))) == (5_000, 0)
-    assert Counter(taken(client, queue)) == Counter(bodies(5_000))
-
-
-@pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize(("first", "second"), [(5_000, 2_000), (2_000, 5_000), (4_000, 2_000), (2_000, 4_000)])
-def test_pieces_that_are_missing_or_too_many_are_seen(
-    first: int, second: int, attempt: Attempt, client: Client, queue: str
-) -> None:
-    """Though each that there is has as many rows as it had."""
-    attempt("a").write(rows(bodies(first)))
-    with pytest.raises(Refused, match="they are others, or in another order"):
-        attempt("b").write(rows(bodies(second)))
-    assert len(taken(client, queue)) == first
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_a_full_piece_without_others_needs_no_order(attempt: Attempt, client: Client, queue: str) -> None:
-    attempt("a").write(rows(bodies(2_000)))
-    assert attempt("b").write(rows(reversed(bodies(2_000)))) == (2_000, 0)
-    assert len(taken(client, queue)) == 2_000
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_each_piece_keeps_its_own_rejects(attempt: Attempt, client: Client, queue: str, tmp_path: Path) -> None:
-    texts: list[str | None] = [*bodies(5_000)]
-    for place in (0, 2_500, 4_999):
-        texts[place] = WRONG
-    texts[10] = None
-    with pytest.raises(Killed):
-        attempt("a", rejects=tmp_path).write(dying(rows(texts), 4_000))
-    for name in ("b", "c"):
-        assert attempt(name, rejects=tmp_path).write(rows(texts)) == (4_996, 4)
-    assert sorted(row["row"] for row in pq.read_table(tmp_path).to_pylist()) == [0, 10, 2_500, 4_999]
-    assert len(taken(client, queue)) == 4_996
-
-
-def test_no_rows_are_no_messages(attempt: Attempt, client: Client, queue: str) -> None:
-    assert attempt("a").write(rows([])) == (0, 0)
+def test_no_rows_are_no_messages(query: Query, client: Client, queue: str) -> None:
+    assert query.write([], 2)
+    assert not query.write(["late"])
     assert taken(client, queue) == []
 
 
-@pytest.mark.parametrize("number", [0, 1, 9, 11, 2_500])
-@pytest.mark.parametrize("kept", [False, True])
-def test_a_batch_that_was_cut_otherwise_is_not_taken_for_the_same(
-    number: int, kept: bool, attempt: Attempt, tmp_path: Path
-) -> None:
-    path = tmp_path if kept else None
-    attempt("a", rejects=path).write(rows(bodies(10)))
-    with pytest.raises(Refused, match=rf"10 rows of it were sent to .* and now there are {number:,}\."):
-        attempt("b", rejects=path).write(rows(bodies(number)))
+def test_a_batch_from_long_ago_is_refused(query: Query) -> None:
+    query.write(["x"], batch=500)
+    with pytest.raises(Refused, match="much newer batches of this application"):
+        query.write(["x"], batch=1)
 
 
-@pytest.mark.parametrize("kept", [False, True])
-def test_a_partition_that_was_empty_must_be_so_again(
-    kept: bool, attempt: Attempt, client: Client, queue: str, tmp_path: Path
+def _published_by_an_older_sink(client: Client, queue: str, texts: Sequence[str], partition: int) -> None:
+    client.publish_once(queue, "app", 5, partition, "old", texts)
+
+
+def test_what_an_older_sink_has_begun_goes_on_with_the_same_cut(query: Query, client: Client, queue: str) -> None:
+    _published_by_an_older_sink(client, queue, bodies(100)[1::4], 1)
+    assert query.write(bodies(100), 4)
+    assert Counter(taken(client, queue)) == Counter(bodies(100))
+
+
+@pytest.mark.parametrize(("partly", "number"), [("skip", 25), ("again", 125)])
+def test_what_an_older_sink_has_begun_and_is_cut_otherwise_needs_a_word(
+    partly: Partly, number: int, query: Query, client: Client, queue: str
 ) -> None:
-    path = tmp_path if kept else None
-    for name in ("a", "b"):
-        assert attempt(name, rejects=path).write(rows([])) == (0, 0)
-    with pytest.raises(Refused, match="0 rows of it were sent to"):
-        attempt("c", rejects=path).write(rows(["x"]))
+    _published_by_an_older_sink(client, queue, bodies(100)[1::4], 1)
+    with pytest.raises(Refused, match="set the option partlyPublished: skip leaves it at that, again sends"):
+        query.write(bodies(100), 3)
+    assert query.write(bodies(100), 3, partly=partly)
+    assert len(taken(client, queue)) == number
+    # The next batch is like any other.
+    assert query.write(["x"], batch=6)
+
+
+def test_rows_that_cannot_be_sent_are_named_and_none_is_sent(query: Query, client: Client, queue: str) -> None:
+    for wrong, code in [(None, "NoBody"), ("x" * (MAX_MESSAGE_BYTES + 1), "MessageTooLong"), (WRONG, "Invalid")]:
+        with pytest.raises(RowsRefused, match=rf"batch 5, partition 2: the queue does not take row 2 \({code}"):
+            query.task(rows(["a", "b", wrong, "c"]), partition=2)
     assert taken(client, queue) == []
 
 
-@pytest.mark.parametrize("texts", [["a", WRONG], ["a", "b", "c", None], ["a", None], [WRONG, None, None], ["b"]])
-def test_rejects_do_not_hide_that_a_batch_was_cut_otherwise(
-    texts: list[str | None], attempt: Attempt, tmp_path: Path
+@pytest.mark.parametrize("place", [0, 1_500, 2_199])
+def test_rejects_go_to_a_table_and_the_others_to_the_queue(
+    place: int, query: Query, client: Client, queue: str, tmp_path: Path
 ) -> None:
-    attempt("a", rejects=tmp_path).write(rows(["a", "b", WRONG]))
-    with pytest.raises(Refused, match="2 rows of it were sent to"):
-        attempt("b", rejects=tmp_path).write(rows(texts))
-    # Nor does it leave rejects of a batch that there was not.
-    assert [row["row"] for row in pq.read_table(tmp_path).to_pylist()] == [2]
+    texts: list[str | None] = [*bodies(2_200)]
+    texts[place], texts[7] = WRONG, "x" * (MAX_MESSAGE_BYTES + 1)
+    part = query.task(rows(texts), rejects=tmp_path)
+    number = len({7, place})
+    assert (part.staged.rows, part.staged.rejects) == (2_200 - number, number)
+    assert list(tmp_path.glob("[!_]*")) == []
+    assert query.publish(part, rejects=tmp_path)
+    assert not query.write(texts, rejects=tmp_path)
+    assert [row["row"] for row in pq.read_table(tmp_path).to_pylist()] == sorted({7, place})
+    assert Counter(taken(client, queue)) == Counter(text for at, text in enumerate(texts) if at not in (7, place))
 
 
-def test_rows_that_are_all_rejected_are_published_as_none(
-    attempt: Attempt, client: Client, queue: str, tmp_path: Path
-) -> None:
-    for name in ("a", "b"):
-        assert attempt(name, rejects=tmp_path).write(rows([WRONG, None])) == (0, 2)
-    assert taken(client, queue) == []
-    assert [row["row"] for row in pq.read_table(tmp_path).to_pylist()] == [0, 1]
+def test_rejects_are_those_of_the_run_that_publishes(query: Query, tmp_path: Path) -> None:
+    """A driver that is killed before it publishes has perhaps kept its rejects, and its successor cuts otherwise."""
+    texts = ["a", WRONG, "b", None, WRONG]
+    parts = [query.task(rows(texts[at::2]), at, rejects=tmp_path) for at in range(2)]
+    with pytest.raises(RockdoveError):
+        query.publish(*parts, Part(2, "never", Staged(chunks=1)), rejects=tmp_path)
+    assert pq.read_table(tmp_path).num_rows == 3
+    query.write([WRONG], batch=6, rejects=tmp_path)
+    assert query.write(texts, 3, rejects=tmp_path)
+    found = pq.read_table(tmp_path).to_pylist()
+    assert sorted((row["batch"], row["partition"], row["row"]) for row in found) == [
+        (5, 0, 1),
+        (5, 1, 0),
+        (5, 1, 1),
+        (6, 0, 0),
+    ]
+    assert not query.write(texts, 1, rejects=tmp_path)
+    assert pq.read_table(tmp_path).num_rows == 4
+    assert list(tmp_path.glob("_*")) == []
 
 
 def test_queues_share_a_folder_of_rejects(
@@ -227,48 +243,21 @@ def test_queues_share_a_folder_of_rejects(
     other = new_name()
     client.create_queue(other)
     for place in (where, replace(where, queue=other)):
-        Publication(client, place, ORIGIN, "a", str(tmp_path)).write(rows(["a", WRONG]))
+        Query(client, place).write(["a", WRONG], rejects=tmp_path)
         Sending(client, place, Origin("else", 0, 0), str(tmp_path)).write(rows(["a", None]))
     found = [(row["queue"].rpartition("/")[2], row["application"]) for row in pq.read_table(tmp_path).to_pylist()]
     assert sorted(found) == sorted((queue, name) for queue in (where.queue, other) for name in ("app", "else"))
 
 
-def test_a_batch_from_long_ago_is_refused(attempt: Attempt) -> None:
-    attempt("a", Origin("app", 500, 0)).write(rows(["x"]))
-    with pytest.raises(Refused, match="much newer batches of this application"):
-        attempt("a", Origin("app", 1, 0)).write(rows(["x"]))
-
-
-def test_rows_that_cannot_be_sent_are_named_and_none_is_sent(attempt: Attempt, client: Client, queue: str) -> None:
-    for wrong, code in [(None, "NoBody"), ("x" * (MAX_MESSAGE_BYTES + 1), "MessageTooLong"), (WRONG, "Invalid")]:
-        with pytest.raises(RowsRefused, match=rf"batch 5, partition 2: the queue does not take row 2 \({code}"):
-            attempt("a").write(rows(["a", "b", wrong, "c"]))
-    assert taken(client, queue) == []
-
-
-@pytest.mark.parametrize("place", [0, 1_500, 2_199])
-def test_rejects_go_to_a_table_and_the_others_to_the_queue(
-    place: int, attempt: Attempt, client: Client, queue: str, tmp_path: Path
-) -> None:
-    texts: list[str | None] = [*bodies(2_200)]
-    texts[place], texts[7] = WRONG, "x" * (MAX_MESSAGE_BYTES + 1)
-    for name in ("a", "b"):
-        number = len({7, place})
-        assert attempt(name, rejects=tmp_path).write(rows(texts)) == (2_200 - number, number)
-    found = pq.read_table(tmp_path).to_pylist()
-    assert [row["row"] for row in found] == sorted({7, place})
-    assert Counter(taken(client, queue)) == Counter(text for at, text in enumerate(texts) if at not in (7, place))
-
-
-def test_a_queue_that_takes_less_says_so_by_row(attempt: Attempt, client: Client, queue: str) -> None:
+def test_a_queue_that_takes_less_says_so_by_row(query: Query, client: Client, queue: str) -> None:
     client.set_attributes(queue, {"MaximumMessageSize": "1024"})
     with pytest.raises(RowsRefused, match=r"row 1 \(InvalidParameterValue"):
-        attempt("a").write(rows(["a", "x" * 1025]))
+        query.task(rows(["a", "x" * 1025]))
 
 
-def test_all_of_a_row_arrives(attempt: Attempt, client: Client, queue: str, steady: RunningService) -> None:
+def test_all_of_a_row_arrives(query: Query, client: Client, queue: str, steady: RunningService) -> None:
     message = Outgoing(body="b", attributes={"n": Attribute("Number.int", "7")}, delay_s=60, group_id="tenant")
-    attempt("a").write([SinkRow(0, message)])
+    query.publish(query.task([SinkRow(0, message)]))
     assert client.receive(queue) == []
     steady.advance(61)
     (found,) = client.receive(queue)
@@ -281,9 +270,9 @@ def test_a_fifo_queue_keeps_the_order_of_a_partition(
 ) -> None:
     fifo = new_name(".fifo")
     client.create_queue(fifo, attributes={"FifoQueue": "true"})
-    texts = [f"{n % 7}" for n in range(1_100)]
+    query, texts = Query(client, replace(where, queue=fifo)), [f"{n % 7}" for n in range(1_100)]
     found = deduplicated([SinkRow(at, Outgoing(body=text, group_id="g")) for at, text in enumerate(texts)], ORIGIN)
-    Publication(client, replace(where, queue=fifo), ORIGIN, "a", None).write(found)
+    assert query.publish(query.task(found))
     received: list[str] = []
     while messages := client.receive(fifo, limit=100):
         received += [message.body for message in messages]
@@ -291,24 +280,26 @@ def test_a_fifo_queue_keeps_the_order_of_a_partition(
     assert received == texts
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_each_row_is_there_once_whenever_tasks_die(seed: int, attempt: Attempt, client: Client, queue: str) -> None:
+@pytest.mark.parametrize("seed", range(5))
+def test_each_row_is_there_once_whenever_tasks_and_drivers_die(
+    seed: int, query: Query, client: Client, queue: str
+) -> None:
+    """Each time cut into another number of partitions."""
     rng = random.Random(seed)
-    for partition in range(4):
-        texts = [f"{partition}-{n}" for n in range(1_300)]
-        tries = 0
-        while True:
-            tries += 1
-            try:
-                task = attempt(f"{partition}-{tries}", Origin("app", 1, partition))
-                task.write(dying(rows(texts), rng.randrange(3_000)))
-            except Killed:
-                continue
-            # The driver may not have heard of it.
-            if rng.random() < 0.5:
-                break
-    expected = Counter(f"{partition}-{n}" for partition in range(4) for n in range(1_300))
-    assert Counter(taken(client, queue)) == expected
+    texts = bodies(3_000)
+    done = False
+    while not done:
+        cut = rng.randint(1, 8)
+        with contextlib.suppress(Killed):
+            parts = [
+                query.task(dying(rows(texts[at::cut]), rng.randrange(6_000 // cut)), at)
+                for at in range(cut)
+                for _ in range(rng.randint(1, 2))
+            ]
+            query.publish(*{part.partition: part for part in parts}.values())
+            # The driver may be killed before Spark notes that the batch is done.
+            done = rng.random() < 0.5
+    assert Counter(taken(client, queue)) == Counter(texts)
 
 
 def test_elsewhere_rows_are_sent_at_least_once(client: Client, where: QueuePlace, queue: str, tmp_path: Path) -> None:
@@ -405,11 +396,12 @@ def _refuse_requests(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
 
 
 def test_a_table_of_rejects_that_cannot_be_written_is_named(
-    attempt: Attempt, client: Client, queue: str, tmp_path: Path
+    query: Query, client: Client, queue: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(RowsRefused, match=f"the option rejectsPath: {file} cannot be written"):
-        attempt("a", rejects=file).write(rows(["a", WRONG]))
+        query.task(rows(["a", WRONG]), rejects=file)
     assert taken(client, queue) == []
-    assert attempt("b", rejects=tmp_path / "table").write(rows(["a", WRONG])) == (1, 1)
+    assert query.write(["a", WRONG], rejects=tmp_path / "table")
+    assert taken(client, queue) == ["a"]

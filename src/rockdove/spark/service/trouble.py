@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from rockdove.client import UnexpectedAnswer
 from rockdove.core.errors import (
+    BatchPartlyPublished,
     BatchTooOld,
     InvalidAction,
     InvalidAttributeName,
@@ -57,6 +58,12 @@ def told(place: QueuePlace, ended: str | None = None) -> Iterator[None]:
         raise Refused(
             f"{place.name} does not answer as Rockdove does ({error}): the option {SERVICE} says that it is. For "
             "another service say sqs, or leave the option out"
+        ) from None
+    except BatchPartlyPublished:
+        raise Refused(
+            f"an older Rockdove has sent some partitions of this batch to {place.name}, and now the batch is cut into "
+            "others. Run it with as many partitions as before; or look what is in the queue, and set the option "
+            "partlyPublished: skip leaves it at that, again sends the whole batch"
         ) from None
     except BatchTooOld:
         raise Refused(

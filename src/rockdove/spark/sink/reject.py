@@ -1,5 +1,6 @@
 """Rows that a queue does not take: named in an error, or kept in a table of their own."""
 
+import contextlib
 import hashlib
 import uuid
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
+from pyarrow.fs import FileSelector
 
 from rockdove.core.errors import RockdoveError
 from rockdove.spark.sink.folder import find
@@ -67,33 +69,64 @@ def refuse(origin: Origin, rejects: Sequence[Reject]) -> RowsRefused:
     )
 
 
-def keep(path: str, queue: str, origin: Origin, rejects: Sequence[Reject], piece: int = 0) -> None:
-    """Write them as Parquet, in one file for a piece of a partition, whatever the number of attempts at it.
+def keep(path: str, queue: str, origin: Origin, rejects: Sequence[Reject]) -> None:
+    """Write them as Parquet, in one file for a partition, whatever the number of attempts at it.
 
     A file's name tells what is in it: whose rejects they are, and which. So nobody writes over others', and a file that
     is there is the same, but perhaps for the order of rows, which Spark does not promise. Raises `RowsRefused` if it
     cannot be written.
     """
+    written = draft(path, queue, origin, rejects)
+    system, folder = find(path)
+    system.move(f"{folder}/{written}", f"{folder}/{_final(written)}")
+
+
+def draft(path: str, queue: str, origin: Origin, rejects: Sequence[Reject]) -> str:
+    """Write them to a file that Spark does not read: those of a batch count when it is published. The file's name."""
     rows = [_row(queue, origin, each) for each in sorted(rejects, key=lambda each: each.row.place)]
-    name = f"{origin.batch}-{origin.partition}-{piece}-{_digest(rows)}.parquet"
+    name = f"{_batch(queue, origin.application, origin.batch)}{origin.partition}-{_digest(rows)}.parquet"
+    # Spark does not read files whose names begin so; two attempts at a time do not meet.
+    name = f"_{uuid.uuid4().hex}-{name}"
+    system, folder = find(path)
     try:
-        _write(path, name, rows)
+        system.create_dir(folder, recursive=True)
+        pq.write_table(pa.Table.from_pylist(rows, _SCHEMA), f"{folder}/{name}", filesystem=system)
     except OSError as error:
         raise RowsRefused(
             f"{origin}: the option {REJECTS}: {path} cannot be written, and there are {len(rejects):,} rows for it: "
             f"{error}"
         ) from None
+    return name
 
 
-def _write(path: str, name: str, rows: Sequence[dict[str, Any]]) -> None:
+def settle(path: str, queue: str, application: str, batch: int, drafts: Sequence[str]) -> None:
+    """The rejects of a batch are those in these files, and no others."""
     system, folder = find(path)
-    system.create_dir(folder, recursive=True)
-    if system.get_file_info(f"{folder}/{name}").is_file:
-        return
-    # Spark does not read files whose names begin so; two attempts at a time do not meet.
-    draft = f"{folder}/_{uuid.uuid4().hex}-{name}"
-    pq.write_table(pa.Table.from_pylist(rows, _SCHEMA), draft, filesystem=system)
-    system.move(draft, f"{folder}/{name}")
+    own, kept = _batch(queue, application, batch), {_final(name) for name in drafts}
+    for there in system.get_file_info(FileSelector(folder, allow_not_found=True)):
+        if there.base_name.startswith(own) and there.base_name not in kept:
+            system.delete_file(there.path)
+    for name in drafts:
+        system.move(f"{folder}/{name}", f"{folder}/{_final(name)}")
+
+
+def forget(path: str, drafts: Sequence[str]) -> None:
+    system, folder = find(path)
+    for name in drafts:
+        # Somebody who tidied up was first.
+        with contextlib.suppress(FileNotFoundError):
+            system.delete_file(f"{folder}/{name}")
+
+
+def _final(draft: str) -> str:
+    """The name of a file that counts."""
+    return draft.partition("-")[2]
+
+
+def _batch(queue: str, application: str, batch: int) -> str:
+    """What the names of all files of a batch begin with."""
+    whose = hashlib.sha256(f"{queue}\n{application}".encode()).hexdigest()[:16]
+    return f"{whose}-{batch}-"
 
 
 def _digest(rows: Sequence[dict[str, Any]]) -> str:

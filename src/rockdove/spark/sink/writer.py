@@ -12,11 +12,12 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.sink.chunk import deduplicated, plain
+from rockdove.spark.sink.commit import Batch, Part
 from rockdove.spark.sink.option import SinkOptions
-from rockdove.spark.sink.publish import Publication
 from rockdove.spark.sink.reject import Origin
 from rockdove.spark.sink.row import rows
 from rockdove.spark.sink.send import Sending
+from rockdove.spark.sink.stage import Staging
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,37 +25,60 @@ if TYPE_CHECKING:
 
 @dataclass
 class Written(WriterCommitMessage):
-    """What one task did."""
+    """What one task did. ``part`` is what it has staged, where that is possible."""
 
-    partition: int
+    application: str
+    batch: int
     rows: int
     rejects: int
+    part: Part | None
 
 
 class AtLeastOnce(UserWarning):
     """Rows may be sent twice."""
 
 
-class _Task:
-    """Writes the rows of a task, wherever the queue is."""
+class _Writer:
+    """Writes batches, wherever the queue is."""
 
     def __init__(self, place: QueuePlace, options: SinkOptions, once: bool) -> None:
         self._place = place
         self._options = options
         self._once = once
+        # Attempts of a query that was started again must not be taken for those from before.
+        self._run = f"{uuid.uuid4().hex}/"
 
     def run(self, origin: Origin, batches: Iterator[pa.RecordBatch]) -> Written:
+        """In a task."""
         found = rows(batches)
         found = deduplicated(found, origin) if self._place.queue.endswith(".fifo") else plain(found)
-        rejects_path = self._options.rejects
+        rejects_path, part = self._options.rejects, None
         with self._place.client() as client:
             if self._once:
-                # Attempts of a query that was started again must not be taken for those from before.
-                attempt = uuid.uuid4().hex
-                done = Publication(client, self._place, origin, attempt, rejects_path).write(found)
+                attempt = f"{self._run}{origin.partition}-{uuid.uuid4().hex}"
+                staged = Staging(client, self._place, origin, attempt, rejects_path).write(found)
+                part, done = Part(origin.partition, attempt, staged), (staged.rows, staged.rejects)
             else:
                 done = Sending(client, self._place, origin, rejects_path).write(found)
-        return Written(origin.partition, *done)
+        return Written(origin.application, origin.batch, *done, part)
+
+    def commit(self, written: "Sequence[Written | None]") -> None:
+        """In the driver."""
+        for batch, parts in self._batches(written):
+            batch.publish(parts, self._options.partly)
+
+    def abort(self, written: "Sequence[Written | None]") -> None:
+        for batch, parts in self._batches(written):
+            batch.abort(parts)
+
+    def _batches(self, written: "Sequence[Written | None]") -> Iterator[tuple[Batch, list[Part]]]:
+        """One, unless all tasks have failed; of those that have, nothing is known."""
+        done = [each for each in written if each is not None]
+        if done and self._once:
+            with self._place.client() as client:
+                name = (done[0].application, done[0].batch)
+                batch = Batch(client, self._place, *name, self._run, self._options.rejects)
+                yield batch, [each.part for each in done if each.part is not None]
 
     def warn(self) -> None:
         if not self._once:
@@ -70,22 +94,26 @@ class BatchWriter(DataSourceArrowWriter):
     """``df.write``. The application and batch are made up if nobody gave them: then only retried tasks write once."""
 
     def __init__(self, place: QueuePlace, options: SinkOptions, once: bool) -> None:
-        self._task = _Task(place, options, once)
+        self._writer = _Writer(place, options, once)
         self._application = options.application or f"write-{uuid.uuid4().hex}"
         self._batch = options.batch or 0
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        return self._task.run(Origin(self._application, self._batch, _context().partitionId()), iterator)
+        return self._writer.run(Origin(self._application, self._batch, _context().partitionId()), iterator)
 
     def commit(self, messages: "Sequence[Any]") -> None:
-        self._task.warn()
+        self._writer.commit(messages)
+        self._writer.warn()
+
+    def abort(self, messages: "Sequence[Any]") -> None:
+        self._writer.abort(messages)
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
     """``df.writeStream``. The application is the query, which is the same for as long as its checkpoint is."""
 
     def __init__(self, place: QueuePlace, options: SinkOptions, once: bool) -> None:
-        self._task = _Task(place, options, once)
+        self._writer = _Writer(place, options, once)
         self._application = options.application
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
@@ -94,11 +122,15 @@ class StreamWriter(DataSourceStreamArrowWriter):
         batch = context.getLocalProperty("streaming.sql.batchId")
         assert application is not None
         assert batch is not None
-        return self._task.run(Origin(application, int(batch), context.partitionId()), iterator)
+        return self._writer.run(Origin(application, int(batch), context.partitionId()), iterator)
 
     def commit(self, messages: "Sequence[Any]", batchId: int) -> None:  # noqa: N803
+        self._writer.commit(messages)
         if batchId == 0:
-            self._task.warn()
+            self._writer.warn()
+
+    def abort(self, messages: "Sequence[Any]", batchId: int) -> None:  # noqa: N803
+        self._writer.abort(messages)
 
 
 def _context() -> TaskContext:
