@@ -69,6 +69,36 @@ class Writer:
 
 
 @dataclass
+class WholeWriter(Writer):
+    """Publishes batches as a whole: the same rows, cut into other partitions in each attempt."""
+
+    def work(self, call: Client) -> None:
+        rows = [f"{self.application}/{self.batch}/{row}" for row in range(random.Random(self.batch).randint(0, 3_000))]
+        answer = self._cut(call, rows)
+        assert answer["Messages"] == len(rows)
+        if call.rng.random() < 0.2:
+            assert self._cut(call, rows) == {"Published": False, "Messages": len(rows), "Landed": True}
+        self.published += rows
+        self.batch += 1
+
+    def _cut(self, call: Client, rows: list[str]) -> Any:
+        self.attempts += 1
+        named = {"QueueUrl": self.url, "Application": self.application, "Batch": self.batch}
+        cut, attempts = call.rng.randint(1, 5), []
+        for partition in range(cut):
+            name, own = f"run-{self.attempts}/{partition}", rows[partition::cut]
+            chunks = [own[begin : begin + 500] for begin in range(0, len(own), 500)]
+            for number, chunk in enumerate(chunks):
+                entries = [self._entry(place, body) for place, body in enumerate(chunk)]
+                call("Rockdove.StageBatch", **named, Attempt=name, Chunk=number, Entries=entries)
+            attempts.append({"Attempt": name, "Chunks": len(chunks)})
+        answer = call("Rockdove.PublishBatch", **named, Attempts=attempts)
+        while not answer["Landed"]:
+            answer = call("Rockdove.PublishBatch", **named, Attempts=attempts)
+        return answer
+
+
+@dataclass
 class Reader:
     """Leases under one sequence after the other, asks again for what it holds, and acknowledges now and then."""
 
@@ -138,6 +168,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.writers = [Writer(self.url, application, self.fifo) for application in APPLICATIONS]
+        self.writers.append(WholeWriter(self.url, "whole", self.fifo))
         self.readers = [Reader(self.url, consumer, shard) for consumer in CONSUMERS for shard in range(2)]
 
     def crowd(self) -> Iterator[Work]:

@@ -35,16 +35,18 @@ def to_table(folder: Path, **source: str) -> Query:
     return {"from": {"format": "rockdove", **source}, "to": sink}
 
 
-def kill(folder: Path, checkpoint: str, queries: list[Query], rng: random.Random, times: int) -> None:
+def kill(
+    folder: Path, checkpoint: str, queries: list[Query], rng: random.Random, times: int, master: str = "local[2]"
+) -> None:
     """Each time within a batch of the query with this checkpoint."""
     kills = 0
     while kills < times:
-        with Driver(folder, queries) as driver:
+        with Driver(folder, queries, master=master) as driver:
             kills += driver.kill_within_a_batch(Checkpoint(folder / checkpoint), rng)
 
 
-def finish(folder: Path, queries: list[Query]) -> None:
-    with Driver(folder, queries) as driver:
+def finish(folder: Path, queries: list[Query], master: str = "local[2]") -> None:
+    with Driver(folder, queries, master=master) as driver:
         driver.finish()
 
 
@@ -118,10 +120,10 @@ def test_a_table_goes_through_a_queue_and_back_once(
 ) -> None:
     queue, rows = new_name(), [f"row {n}" for n in range(10_000)]
     (tmp_path / "in").mkdir()
-    for file in range(40):
-        (tmp_path / "in" / f"{file}.txt").write_text("\n".join(rows[file::40]))
+    for file in range(160):
+        (tmp_path / "in" / f"{file}.txt").write_text("\n".join(rows[file::160]))
     there: Query = {
-        "from": {"format": "text", "path": str(tmp_path / "in"), "maxFilesPerTrigger": "2"},
+        "from": {"format": "text", "path": str(tmp_path / "in"), "maxFilesPerTrigger": "8"},
         "to": {
             "format": "rockdove",
             "endpoint": endpoint,
@@ -133,8 +135,10 @@ def test_a_table_goes_through_a_queue_and_back_once(
     queries = [there, to_table(tmp_path, endpoint=endpoint, queue=queue, **options)]
     with Client(endpoint) as client:
         client.create_queue(queue)
-        kill(tmp_path, "there", queries, rng, times=2)
+        # Files are cut into as many partitions as there are cores: a batch that is run again has others.
+        for cores in rng.sample(range(1, 9), 2):
+            kill(tmp_path, "there", queries, rng, times=1, master=f"local[{cores}]")
         kill(tmp_path, "back", queries, rng, times=1)
-        finish(tmp_path, queries)
+        finish(tmp_path, queries, master=f"local[{rng.randint(1, 8)}]")
         assert table(spark, tmp_path) == Counter(rows)
         assert in_the_queue(client, queue) == [0, 0]
