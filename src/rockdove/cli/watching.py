@@ -215,18 +215,18 @@ def line(name: str, row: Mapping[str, Any]) -> str:
 
 
 def summary(board: Board) -> str:
-    progress = board.progress
+    counts = board.counts()
     parts = [
-        f"{amount(progress.events, 'event')} in {amount(progress.files, 'file')}",
+        f"{amount(counts['events'], 'event')} in {amount(counts['files'], 'file')}",
         f"{amount(board.windows, 'window')} closed, {len(board.open):,} open",
-        amount(progress.late, "late event"),
+        amount(counts["late"], "late event"),
     ]
-    if progress.corrupt:
-        parts.append(amount(progress.corrupt, "corrupt file"))
-    if progress.removed:
-        parts.append(f"{amount(progress.removed, 'file')} removed before being read")
-    if progress.unread:
-        parts.append(f"{amount(progress.unread, 'event')} not readable")
+    if counts["corrupt"]:
+        parts.append(amount(counts["corrupt"], "corrupt file"))
+    if counts["removed"]:
+        parts.append(f"{amount(counts['removed'], 'file')} removed before being read")
+    if counts["unread"]:
+        parts.append(f"{amount(counts['unread'], 'event')} not readable")
     return " · ".join(parts)
 
 

@@ -9,12 +9,15 @@ from urllib.parse import unquote
 from rockdove.core.errors import RockdoveError
 from rockdove.spark.known import NO_EVENT, TIMES, is_known
 from rockdove.spark.path import is_url
+from rockdove.trace.schema import COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# What an event cannot do without, with the types that it has in Parquet.
-_NEEDED: Final = {"event_time": "int64", "side": "binary", "queue": "binary", "op": "binary"}
+# What an event cannot do without.
+_NEEDED: Final = ("event_time", "side", "queue", "op")
+# The types of columns, as Parquet calls them.
+_TYPES: Final = {"timestamp": "int64", "string": "binary", "int32": "int32", "int64": "int64", "bool": "boolean"}
 # Footers are read so many at a time: it is waiting, mostly.
 _AT_ONCE: Final = 8
 
@@ -165,22 +168,26 @@ def _footer(spark: "SparkSession", path: str) -> Footer:
         return Footer(path, 0, f"cannot be read: {_reason(error)}")
     try:
         schema = reader.getFileMetaData().getSchema()
-        lacking = [name for name, kind in _NEEDED.items() if not _has(schema, name, kind)]
+        lacking = [name for name in _NEEDED if not _has(schema, name)]
+        odd = [name for name in COLUMNS if schema.containsField(name) and not _has(schema, name)]
         fine = [name for name in TIMES if schema.containsField(name) and "NANOS" in schema.getType(name).toString()]
         events = int(reader.getRecordCount())
     finally:
         reader.close()
     if lacking:
         return Footer(path, 0, f"not a trace: no column {', '.join(lacking)} of the type that traces have")
+    if odd:
+        return Footer(path, 0, f"not as traces are: {', '.join(odd)} of another type")
     if fine:
         return Footer(path, 0, f"nanoseconds in {', '.join(fine)}, where traces have microseconds")
     return Footer(path, events, None if events else "no event in it")
 
 
-def _has(schema: Any, name: str, kind: str) -> bool:
+def _has(schema: Any, name: str) -> bool:
+    """Whether a column is there, and of the type that traces have."""
     if not schema.containsField(name):
         return False
-    return f" {kind} {name}" in schema.getType(name).toString()
+    return f" {_TYPES[COLUMNS[name]]} {name}" in schema.getType(name).toString()
 
 
 def _reason(error: Any) -> str:

@@ -240,10 +240,14 @@ def test_files_that_cannot_be_read_are_named_and_the_others_count(spark: "SparkS
     (folder / "torn.parquet").write_bytes((folder / "part.parquet").read_bytes()[:-20])
     (folder / "words.parquet").write_text("these are no columns")
     pq.write_table(pa.table({"event_time": ["noon"]}), folder / "other.parquet")
+    whole = pq.read_table(folder / "part.parquet", partitioning=None)
+    typed = whole.set_column(whole.schema.get_field_index("attempt"), "attempt", pa.array(["1", "2"]))
+    pq.write_table(typed, folder / "typed.parquet")
     found = analyse(spark, [str(tmp_path / "trace")], str(tmp_path / "out"))
     assert found.summary["overall"]["sent"] == 2
     named = {Path(problem.path).name: problem.what for problem in found.problems}
-    assert set(named) == {"empty.parquet", "torn.parquet", "words.parquet", "other.parquet"}
+    assert set(named) == {"empty.parquet", "torn.parquet", "words.parquet", "other.parquet", "typed.parquet"}
+    assert named["typed.parquet"] == "not as traces are: attempt of another type"
     assert named["empty.parquet"] == "no event in it"
     assert "not a trace" in named["other.parquet"]
 

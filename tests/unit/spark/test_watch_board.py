@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 
+import msgspec
 import pytest
 
-from rockdove.cli.watching import cells, figures, line, spark
+from rockdove.cli.watching import cells, figures, line, spark, summary
 from rockdove.spark.watch.batch import Done
 from rockdove.spark.watch.board import LAST, Board, record
 from tests.support.watch_row import BEGIN, PROGRESS, row
@@ -64,3 +65,13 @@ def test_what_is_not_known_is_a_dash() -> None:
 @pytest.mark.parametrize(("values", "shown"), [([], ""), ([0, 0], ""), ([0, 4, 8], " ▄█"), ([1] * 40, "█" * LAST)])
 def test_rates_as_bars(values: list[float], shown: str) -> None:
     assert spark(values) == shown
+
+
+def test_counts_are_those_of_this_watch_and_the_total_is_apart() -> None:
+    board = Board(msgspec.structs.replace(PROGRESS, files=3, events=100, late=7))
+    later = msgspec.structs.replace(PROGRESS, files=5, events=140, late=7, corrupt=1)
+    board.take(Done(later, [row(0, sent=40)], []))
+    found = board.document()
+    assert (found["files"], found["events"], found["late"], found["corrupt"]) == (2, 40, 0, 1)
+    assert found["total"] == {"files": 5, "events": 140, "late": 7, "corrupt": 1, "removed": 0, "unread": 0}
+    assert summary(board).startswith("40 events in 2 files · 1 window closed, 0 open · 0 late events · 1 corrupt file")

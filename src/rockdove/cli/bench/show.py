@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from rockdove.cli.failure import Code, Failure
 from rockdove.cli.figure import amount
-from rockdove.cli.output import Output, note
+from rockdove.cli.output import Output
 from rockdove.workload import MeasuredRow, Report, Times
 
 _UNKNOWN = "-"
 
 
 def show(report: Report, output: Output) -> None:
-    """Raises `Failure` if the workload was interrupted, or found that messages had been lost."""
+    """Raises `Failure` if the workload was interrupted, has lost messages, or events of its trace."""
     if output.as_json:
         output.document(report)
     elif report.rows:
@@ -19,9 +19,6 @@ def show(report: Report, output: Output) -> None:
         table = [[cells[0][0], *(figure for _, figure in cells)] for cells in lines]
         # What did not happen anywhere is left out, apart from losses and duplicates.
         output.table(("", *(row.endpoint for row in report.rows)), [line for line in table if any(line[1:])])
-    for row in report.rows:
-        if row.untraced:
-            note(f"{amount(row.untraced, 'event')} could not be written to the trace: analyse it with that in mind")
     if report.interrupted:
         raise Failure("interrupted: these are the figures up to then, and losses are not known", Code.INTERRUPTED)
     _judge(report.rows)
@@ -78,3 +75,8 @@ def _some(number: int) -> str:
 def _judge(rows: Sequence[MeasuredRow]) -> None:
     if lost := [f"{amount(row.lost, 'message')} at {row.endpoint}" for row in rows if row.lost]:
         raise Failure(f"lost: {', '.join(lost)}")
+    if untraced := sum(row.untraced for row in rows):
+        raise Failure(
+            f"the trace is not whole: {amount(untraced, 'event')} could not be written in time, or at all; the figures "
+            "above are. Use fewer threads, or a quicker disk or a quieter machine, to trace everything"
+        )

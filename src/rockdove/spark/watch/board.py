@@ -14,6 +14,8 @@ from rockdove.spark.watch.progress import FORMAT, Progress
 
 # Windows of a queue that are kept to be looked at.
 LAST: Final = 24
+# What the progress counts over all watches of a folder.
+OF_PROGRESS: Final = ("files", "corrupt", "removed", "events", "unread", "late")
 
 Place = tuple[str | None, str]
 
@@ -76,6 +78,7 @@ class Board:
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
+        self._before = {name: getattr(progress, name) for name in OF_PROGRESS}
         self.windows = 0
         self.open: list[Row] = []
         self._closed: dict[Place, Sum] = {}
@@ -103,13 +106,19 @@ class Board:
         rows = [*self._last.get(place, ()), *(row for row in self.open if _place(row) == place)]
         return sorted(rows, key=lambda row: row["window_start"])[-LAST:]
 
+    def counts(self) -> dict[str, int]:
+        """Of this watch alone, like the windows."""
+        return {name: getattr(self.progress, name) - before for name, before in self._before.items()}
+
     def document(self) -> dict[str, Any]:
-        """All that was seen, for programs."""
+        """All that was seen, for programs; ``total`` is what all watches of this folder have counted."""
         queues = {name: self.sum(place).figures() for place, name in self.places().items()}
         whole = sum((self.sum(place) for place in self.places()), Sum())
         return {
             "format": FORMAT,
             **state(self.progress),
+            **self.counts(),
+            "total": {name: getattr(self.progress, name) for name in OF_PROGRESS},
             "windows": self.windows,
             "open": len(self.open),
             "overall": whole.figures(),
@@ -126,7 +135,7 @@ def state(progress: Progress) -> dict[str, Any]:
     return {
         "batch": progress.batch,
         "closed_until": None if progress.closed_us is None else datetime.fromtimestamp(progress.closed_us / 1e6, UTC),
-        **{name: getattr(progress, name) for name in ("files", "corrupt", "removed", "events", "unread", "late")},
+        **{name: getattr(progress, name) for name in OF_PROGRESS},
         "problems": progress.problems,
     }
 
