@@ -148,6 +148,10 @@ class Admin:
     async def untag(self, queue: Queue, keys: list[str]) -> None:
         if not keys:
             raise MissingParameter("The request must contain the parameter TagKeys.")
+        if not all(0 < len(key) <= limits.MAX_TAG_KEY_LENGTH for key in keys):
+            raise InvalidParameterValue(
+                f"Tag keys must be between 1 and {limits.MAX_TAG_KEY_LENGTH} characters in length."
+            )
 
         def changed(record: QueueRecord) -> QueueRecord:
             return replace(record, tags={key: value for key, value in record.tags.items() if key not in keys})

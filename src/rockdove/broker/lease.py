@@ -67,7 +67,7 @@ class LeaseRequest(WaitingRequest):
             self._look()
 
     def _look(self) -> None:
-        self._context.lease_turns.take(self._ask)
+        self._context.lease_turns.take(self._ask, self._queue.key)
 
     def _ask(self) -> None:
         if not self._queue.alive:

@@ -1,11 +1,11 @@
 """Looking at messages and disturbing none, in bounded memory: however large they are, and however many look."""
 
-import asyncio
 from functools import partial
 
 from rockdove.broker.ask import ask, need
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery
+from rockdove.broker.turn import MemoryTurns
 from rockdove.core import ids, limits
 from rockdove.core.message import Entry
 from rockdove.store.base import Browsing, Physical, Sight, Store
@@ -20,7 +20,7 @@ class Look:
     def __init__(self, store: Store, processes: int = 1) -> None:
         """``processes`` share the turns."""
         self._store = store
-        self._turns = asyncio.Semaphore(max(AT_ONCE // processes, 1))
+        self._turns = MemoryTurns(max(AT_ONCE // processes, 1))
 
     async def next(self, queue: Queue, limit: int) -> list[tuple[int, Delivery]]:
         """The first messages in the order in which they become visible, as many as fit; at least one."""
@@ -32,8 +32,11 @@ class Look:
             seen.sort(key=lambda each: (each[0].visible_us, each[0].id))
             del seen[limit:]
         chosen = _fitting(seen)
-        async with self._turns:
+        await self._turns.turn(queue.key)
+        try:
             return await _read(browsing, parts, chosen)
+        finally:
+            self._turns.give()
 
     async def page(self, queue: Queue, after: int, limit: int) -> list[tuple[int, Delivery]]:
         """A page of all messages, those of one physical queue after those of another, each in the order of sending.
@@ -41,13 +44,16 @@ class Look:
         Goes on after the entry with this id. No call changes an id, so that what is there throughout is met once.
         """
         browsing = self._browsing()
-        async with self._turns:
+        await self._turns.turn(queue.key)
+        try:
             for index, physical in sorted(enumerate(queue.physical), key=lambda each: each[1].record.number):
                 if physical.record.number < ids.physical_of(after):
                     continue
                 entries = await ask(partial(browsing.scan, physical, after, limit, limits.MAX_ANSWER_BYTES))
                 if entries:
                     return [(index, Delivery(physical, entry, 0)) for entry in entries]
+        finally:
+            self._turns.give()
         return []
 
     def _browsing(self) -> Browsing:

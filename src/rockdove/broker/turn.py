@@ -2,26 +2,52 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 
 class MemoryTurns:
-    """Whoever takes a turn gives it back. Those who find none are started later, in their order."""
+    """Whoever takes a turn gives it back. Those who find none are started later.
+
+    Each queue has a line of its own, and the lines take turns: many who wait for one queue keep nobody of another.
+    """
 
     def __init__(self, number: int) -> None:
         self._free = number
-        self._line: deque[Callable[[], None]] = deque()
+        self._lines: dict[Hashable, deque[Callable[[], None]]] = {}
 
-    def take(self, start: Callable[[], None]) -> None:
+    def take(self, start: Callable[[], None], line: Hashable) -> None:
         if self._free:
             self._free -= 1
             start()
         else:
-            self._line.append(start)
+            self._lines.setdefault(line, deque()).append(start)
 
     def give(self) -> None:
-        if self._line:
-            # Not at once: what the last one held is let go first.
-            asyncio.get_running_loop().call_soon(self._line.popleft())
-        else:
+        if not self._lines:
             self._free += 1
+            return
+        line = next(iter(self._lines))
+        waiting = self._lines.pop(line)
+        start = waiting.popleft()
+        if waiting:
+            self._lines[line] = waiting
+        # Not at once: what the last one held is let go first.
+        asyncio.get_running_loop().call_soon(start)
+
+    async def turn(self, line: Hashable) -> None:
+        """Wait for one."""
+        taken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def start() -> None:
+            if taken.done():
+                self.give()
+            else:
+                taken.set_result(None)
+
+        self.take(start, line)
+        try:
+            await taken
+        except asyncio.CancelledError:
+            if taken.done() and not taken.cancelled():
+                self.give()
+            raise

@@ -22,6 +22,11 @@ ADVICE = (
     "out what can be read."
 )
 
+EMPTY_IT = (
+    "Some commit between two releases wrote it. Empty its queues with that Rockdove, or leave it and serve another "
+    "folder."
+)
+
 
 def check(
     data: Annotated[
@@ -71,7 +76,7 @@ def _tell(report: Report, data: Path, output: Output) -> None:
                 "messages": report.messages,
                 "readable": report.readable,
                 "problems": [{"where": problem.where, "what": problem.what} for problem in report.problems],
-                "advice": None if report.sound else ADVICE,
+                "advice": None if report.sound else _advice(report),
             }
         )
         return
@@ -79,10 +84,17 @@ def _tell(report: Report, data: Path, output: Output) -> None:
     if report.sound:
         output.line(f"sound: {held}")
         return
-    output.line(f"damaged: {held}, of which {report.readable:,} can be read")
+    if report.unreleased:
+        output.line(f"not readable: {size(report.bytes)}")
+    else:
+        output.line(f"damaged: {held}, of which {report.readable:,} can be read")
     for problem in report.problems:
         output.line(f"  {problem.where}: {problem.what}")
-    output.line(ADVICE)
+    output.line(_advice(report))
+
+
+def _advice(report: Report) -> str:
+    return EMPTY_IT if report.unreleased else ADVICE
 
 
 def _look_over(data: Path, progress: Callable[[int], None]) -> Report:

@@ -7,6 +7,9 @@ MIN_MESSAGE_SIZE_BYTES = 1_024
 MAX_BATCH_ENTRIES = 10
 MAX_BATCH_ID_LENGTH = 80
 MAX_MESSAGE_ATTRIBUTES = 10
+# Names of attributes that a receive asks for, and their characters together: they are kept for as long as it waits.
+MAX_ASKED_NAMES = 100
+MAX_ASKED_LENGTH = 4_096
 MAX_ATTRIBUTE_NAME_LENGTH = 256
 # Of attributes of type Number, zeros before and after them not counted.
 MAX_NUMBER_DIGITS = 38

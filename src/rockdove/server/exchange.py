@@ -146,9 +146,8 @@ class Exchange:
                 if method == b"GET" and not (self._operation.reads or self._to_browser or self._site.accounts.exist):
                     check_get(self.headers)
             self._site.handle(self, self._operation, request)
-            if self._large_bytes and self.waiting is not None:
-                # It may wait for long, and what was large about it is gone.
-                self._end_large()
+            if self.waiting is not None:
+                self._lighten()
         except Fault as fault:
             if fault.missed and not again and self._site.is_front_end:
                 later = partial(self.serve, method, url, headers.copy(), body, keep_alive, True)
@@ -158,6 +157,13 @@ class Exchange:
         except Exception as error:
             self._site.defect(error)
             self.fail(InternalFailure())
+
+    def _lighten(self) -> None:
+        """The request may wait for long: keep nothing of it that is large. Its answer needs none of that."""
+        self._served_headers = {}
+        self.asked = (b"", b"", b"")
+        if self._large_bytes:
+            self._end_large()
 
     def _is_settled(self, method: bytes, spelled: dict[bytes, bytes]) -> bool:
         """Whether the request has its answer already. Whoever may not ask, and what cannot be read, is a fault."""

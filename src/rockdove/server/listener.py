@@ -12,6 +12,7 @@ from typing import cast
 
 from rockdove.core.errors import Fault, ServiceUnavailable, Throttling
 from rockdove.server.board import Board, Seat
+from rockdove.server.hello import hello
 from rockdove.server.limit import Limits
 from rockdove.server.seldom import Seldom
 from rockdove.wire import awsjson
@@ -32,6 +33,8 @@ _YIELD_S = 0.001
 # Seconds to rest when the process has no file left for a connection.
 _REST_S = 1.0
 _SHUTDOWN_S = 5.0
+# Seconds that a handshake has at least, once its first message is there.
+_LEAST_S = 0.1
 
 log = logging.getLogger("rockdove")
 
@@ -154,13 +157,17 @@ class Listener:
         return None
 
     async def _connect(self, client: socket.socket, protocol: asyncio.Protocol, leave: Leave) -> None:
-        context = self.context
+        context, loop = self.context, asyncio.get_running_loop()
+        until_s = loop.time() + self._limits.handshake_timeout_s
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(
+            if context is not None:
+                async with asyncio.timeout_at(until_s):
+                    await hello(client)
+            await loop.connect_accepted_socket(
                 lambda: protocol,
                 client,
                 ssl=context,
-                ssl_handshake_timeout=self._limits.handshake_timeout_s if context else None,
+                ssl_handshake_timeout=max(until_s - loop.time(), _LEAST_S) if context else None,
                 ssl_shutdown_timeout=_SHUTDOWN_S if context else None,
             )
         except OSError:

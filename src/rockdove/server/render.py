@@ -1,11 +1,13 @@
 """Messages as ReceiveMessage, LeaseBatch and Peek show them: which attributes were asked for, and their digests."""
 
+from collections.abc import Collection
+
 from msgspec import Struct
 
 from rockdove.broker.deadletter import message_id, receive_count
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Delivery
-from rockdove.core import ids
+from rockdove.core import ids, limits
 from rockdove.core.digest import attributes_md5
 from rockdove.core.errors import InvalidAttributeName, InvalidParameterValue
 from rockdove.core.lease import LEASED_US
@@ -55,6 +57,8 @@ NOTHING = Selection(frozenset(), frozenset(), ())
 def select(system: list[str] | None, also: list[str] | None, names: list[str] | None) -> Selection:
     if not (system or also or names):
         return NOTHING
+    for asked in (system, also, names):
+        _check_names(asked or ())
     wanted = frozenset((*(system or ()), *(also or ())))
     for name in wanted - _SYSTEM:
         raise InvalidAttributeName(f"Unknown Attribute {name}.")
@@ -69,6 +73,14 @@ def select(system: list[str] | None, also: list[str] | None, names: list[str] | 
         else:
             exact.append(name)
     return Selection(_SYSTEM if "All" in wanted else wanted, frozenset(exact), tuple(prefixes))
+
+
+def _check_names(asked: Collection[str]) -> None:
+    if len(asked) > limits.MAX_ASKED_NAMES or sum(map(len, asked)) > limits.MAX_ASKED_LENGTH:
+        raise InvalidParameterValue(
+            f"The request must contain at most {limits.MAX_ASKED_NAMES} names of attributes, with "
+            f"{limits.MAX_ASKED_LENGTH} characters together. Use All, or a prefix."
+        )
 
 
 def received(queue: Queue, delivery: Delivery, selection: Selection, receipts: Receipts) -> Message:

@@ -57,6 +57,8 @@ def main() -> None:
     # Ctrl-C and systemd mean all processes at once: this one ends when its input does.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    # A trace has the names of all accounts' queues: its files are for their owner only, as the data is.
+    os.umask(0o077)
     plan = msgspec.json.decode(sys.argv[1], type=Plan)
     # Takes the better part of a second.
     parquet()

@@ -14,13 +14,14 @@ from rockdove.core.errors import (
     MalformedInput,
     MissingAuthenticationToken,
     MissingParameter,
+    RequestTooLarge,
     ServiceUnavailable,
     SignatureDoesNotMatch,
     UnknownOperation,
 )
 from rockdove.wire.builder import build
 from rockdove.wire.member import structure
-from rockdove.wire.operation import OPERATIONS, Operation
+from rockdove.wire.operation import MAX_SMALL_BYTES, OPERATIONS, Operation
 from rockdove.wire.shape import Request, Result, SendMessage, SendMessageBatch, SendMessageBatchRequestEntry
 
 _TARGETS = {
@@ -54,6 +55,8 @@ def operation(target: bytes) -> Operation:
 
 
 def decode(operation: Operation, body: bytes) -> Request:
+    if len(body) > MAX_SMALL_BYTES and operation.max_bytes is not None:
+        raise RequestTooLarge(f"A request for {operation.name} must be at most {operation.max_bytes} bytes long.")
     try:
         request = _DECODERS[operation.name](body)
     # Also of text that is no UTF-8 (a ValueError, as msgspec's own are) and of nesting without end.

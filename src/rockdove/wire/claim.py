@@ -19,6 +19,8 @@ from rockdove.wire.signature import ALGORITHM, SERVICE, TERMINATOR, fold
 
 # A presigned URL is good for at most a week.
 MAX_EXPIRES_S = 7 * 24 * 3600
+# Those of SDKs have a few hundred bytes. It is taken apart before anybody knows whose it is.
+MAX_AUTHORIZATION = 8_192
 
 _TIME = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
 _EXPIRES = re.compile(r"\d{1,6}", re.ASCII)
@@ -103,6 +105,8 @@ def read(headers: Mapping[bytes, bytes], query: bytes) -> Claim:
 
 
 def _by_header(authorization: bytes, headers: Mapping[bytes, bytes], pairs: Pairs) -> Claim:
+    if len(authorization) > MAX_AUTHORIZATION:
+        raise IncompleteSignature(f"The Authorization header must be at most {MAX_AUTHORIZATION} bytes long.")
     scheme, _, rest = authorization.partition(b" ")
     if scheme != _SCHEME:
         raise IncompleteSignature(f"The Authorization header must begin with {ALGORITHM}.")

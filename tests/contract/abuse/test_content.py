@@ -29,7 +29,7 @@ def test_a_compressed_body_is_not_inflated(start: Start, web: Callable[..., Web]
         assert client.call("ListQueues", {}, {"Content-Encoding": "identity"}).status == 200
 
 
-DEEP = 200_000
+DEEP = 40_000
 EXPENSIVE = {
     "lists": b"[" * DEEP + b"]" * DEEP,
     "objects": b'{"a":' * DEEP + b"1" + b"}" * DEEP,
@@ -40,8 +40,8 @@ EXPENSIVE = {
     + b"}" * DEEP
     + b"}",
     "without end": b'{"QueueUrl": ' + b"[" * DEEP,
-    "a number": b'{"QueueUrl": "x", "DelaySeconds": ' + b"9" * 1_000_000 + b"}",
-    "a fraction": b'{"QueueUrl": "x", "DelaySeconds": 0.' + b"9" * 1_000_000 + b"}",
+    "a number": b'{"QueueUrl": "x", "DelaySeconds": ' + b"9" * 250_000 + b"}",
+    "a fraction": b'{"QueueUrl": "x", "DelaySeconds": 0.' + b"9" * 250_000 + b"}",
     "an exponent": b'{"QueueUrl": "x", "DelaySeconds": 1e999999999}',
 }
 
@@ -64,14 +64,14 @@ def test_deep_json_is_told(start: Start, web: Callable[..., Web]) -> None:
 @pytest.mark.parametrize("name", ["Policy", "RedrivePolicy", "RedriveAllowPolicy"])
 def test_deep_json_in_an_attribute(start: Start, web: Callable[..., Web], name: str) -> None:
     client = web(start())
-    for value in ("[" * DEEP + "]" * DEEP, '{"a":' * DEEP + "1" + "}" * DEEP, "9" * 1_000_000):
+    for value in ("[" * DEEP + "]" * DEEP, '{"a":' * DEEP + "1" + "}" * DEEP, "9" * 250_000):
         reply = client.call("CreateQueue", {"QueueName": "q", "Attributes": {name: value}})
         assert reply.status == 400, reply.body[:200]
 
 
 @pytest.mark.parametrize("name", ["DelaySeconds", "VisibilityTimeout", "RockdovePhysicalQueues", "RockdoveOrderHint"])
 def test_gigantic_numbers_in_attributes(start: Start, web: Callable[..., Web], name: str) -> None:
-    for value in ("9" * 1_000_000, "1e9", "-1", "\uff11"):
+    for value in ("9" * 250_000, "1e9", "-1", "\uff11"):
         reply = web(start()).call("CreateQueue", {"QueueName": "q", "Attributes": {name: value}})
         assert (reply.status, reply.json["__type"].partition("#")[2]) == (400, "InvalidAttributeValue")
 
@@ -153,3 +153,28 @@ def test_what_follows_the_chunks_is_no_header(start: Start, dial: Dial, web: Cal
     for _ in range(2):
         wire.send(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + CHUNKED[:-2] + trailers + b"\r\n")
         assert json.loads(wire.read().body) == {"QueueUrl": "http://queue.test/000000000000/smuggled"}
+
+
+@pytest.mark.parametrize("operation", ["ReceiveMessage", "Rockdove.LeaseBatch", "Rockdove.Peek"])
+@pytest.mark.parametrize("names", [["x"] * 101, ["x" * 500] * 9])
+def test_names_of_attributes_are_bounded(start: Start, operation: str, names: list[str]) -> None:
+    """A receive that waits keeps them."""
+    service = start()
+    web = Web(service.port)
+    url = web.call("AmazonSQS.CreateQueue", {"QueueName": "jobs"}).json["QueueUrl"]
+    target = operation if operation.startswith("Rockdove.") else f"AmazonSQS.{operation}"
+    more = {"Consumer": "c", "Shard": 0, "Sequence": 0} if "Lease" in operation else {}
+    reply = web.call(target, {"QueueUrl": url, "MessageAttributeNames": names, **more})
+    assert (reply.status, "at most 100 names of attributes" in reply.json["message"]) == (400, True)
+    assert web.call(target, {"QueueUrl": url, "MessageAttributeNames": ["a" * 256] * 10, **more}).status == 200
+    web.close()
+
+
+def test_requests_without_messages_are_small(start: Start) -> None:
+    """Taken apart they would take many times their bytes."""
+    service = start()
+    web = Web(service.port)
+    tags = {f"{number}": "x" for number in range(30_000)}
+    reply = web.call("AmazonSQS.CreateQueue", {"QueueName": "jobs", "tags": tags})
+    assert (reply.status, "must be at most 262144 bytes long" in reply.json["message"]) == (413, True)
+    web.close()

@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
-from rockdove.client import AsyncClient, Client, account, lease, message, queue, task
+from rockdove.client import AsyncClient, Client, account, lease, message, publish, queue, task
 from rockdove.client.step import Names
 from rockdove.wire.operation import OPERATIONS
 from rockdove.wire.shape import Request
 
-MODULES = (account, lease, message, queue, task)
+MODULES = (account, lease, publish, message, queue, task)
 # More than one operation hides behind some methods.
 MORE: dict[str, list[dict[str, Any]]] = {"receive": [{"limit": 1}, {"limit": 100}]}
 VALUES: dict[str, Any] = {
+    "attempts": (),
     "queue": "http://q/0/q",
     "source": "arn:aws:sqs:us-east-1:000000000000:q",
     "name": "q",

@@ -1,5 +1,6 @@
 """TLS: real clients, old and weak ones, new certificates while it runs, and those who only begin a handshake."""
 
+import contextlib
 import logging
 import socket
 import ssl
@@ -232,6 +233,48 @@ def test_a_handshake_has_its_time_and_counts_as_a_connection(start_tls: Start, a
         assert is_served(secure)
         with dial(service, authority.client()) as late:
             assert is_served(late)
+
+
+def _hello(length: int, sent: int) -> bytes:
+    """The begin of a first message that says it has so many bytes, in records."""
+    message = b"\x01" + length.to_bytes(3, "big") + b"\x03\x03" + b"x" * sent
+    parts = [message[at : at + 16_384] for at in range(0, len(message), 16_384)]
+    return b"".join(b"\x16\x03\x01" + len(part).to_bytes(2, "big") + part for part in parts)
+
+
+@pytest.mark.parametrize("data", [_hello(131_000, 100_000), _hello(60_000, 10), _hello(200, 0)])
+def test_a_first_message_that_no_client_sends_is_hung_up_on(start_tls: Start, data: bytes) -> None:
+    """Before its rest has come, or its time is over."""
+    service = start_tls(limits=Limits(handshake_timeout_s=600))
+    with socket.create_connection(("127.0.0.1", service.port), timeout=_PATIENCE_S) as plain:
+        plain.sendall(data)
+        assert closed(plain)
+
+
+def test_a_first_message_may_come_in_pieces(start_tls: Start, authority: Authority) -> None:
+    service = start_tls()
+    into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = authority.client().wrap_bio(into, out, server_hostname="127.0.0.1")
+    with socket.create_connection(("127.0.0.1", service.port), timeout=_PATIENCE_S) as plain:
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with pytest.raises(ssl.SSLWantReadError):
+            client.do_handshake()
+        for byte in out.read():
+            plain.sendall(bytes([byte]))
+        while True:
+            into.write(plain.recv(65_536))
+            try:
+                client.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                plain.sendall(out.read())
+        client.write(HEALTH)
+        plain.sendall(out.read())
+        into.write(plain.recv(65_536))
+        with contextlib.suppress(ssl.SSLWantReadError):
+            while not (text := client.read(65_536)):
+                into.write(plain.recv(65_536))
+        assert text.startswith(b"HTTP/1.1 200 ")
 
 
 # What depends on the transport.

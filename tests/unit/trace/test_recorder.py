@@ -47,6 +47,8 @@ def test_events_of_many_threads_are_all_there(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     recorder.close()
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "deep" / "trace").rglob("*")}
+    assert modes == {0o700, 0o600}, "for the owner only, folders and files"
     assert numbers(tmp_path / "deep" / "trace") == list(range(20_000))
     assert (recorder.written, recorder.dropped) == (20_000, 0)
     row = rows(tmp_path / "deep" / "trace")[0]

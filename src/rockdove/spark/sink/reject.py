@@ -78,6 +78,9 @@ def keep(path: str, queue: str, origin: Origin, rejects: Sequence[Reject]) -> No
     """
     written = draft(path, queue, origin, rejects)
     system, folder = find(path)
+    if system.get_file_info(f"{folder}/{_final(written)}").is_file:
+        forget(path, [written])
+        return
     system.move(f"{folder}/{written}", f"{folder}/{_final(written)}")
 
 

@@ -69,6 +69,11 @@ class Report(msgspec.Struct):
     def sound(self) -> bool:
         return not self.problems
 
+    @property
+    def unreleased(self) -> bool:
+        """Whether nothing is known to be wrong but that its format was never released."""
+        return any(problem.what.startswith(UNRELEASED) for problem in self.problems)
+
     def add(self, where: str, what: str) -> None:
         self.problems.append(Problem(where, " ".join(what.split())))
 
