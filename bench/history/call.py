@@ -67,3 +67,5 @@ class History(msgspec.Struct):
     fifo: set[str] = set()
     # Queues in which messages get new ids, because move tasks bring them back.
     renaming: set[str] = set()
+    # Of queues with dead letters: how many deliveries a message has.
+    max_receives: dict[str, int] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
@@ -54,6 +55,11 @@ class _Record:
             for got in call.got:
                 self.deliveries[got.body].append(_Delivery(call, got.body, got.message_id))
         self.drained = Counter(got.body for call in self.by_op["drain"] for got in call.got)
+        # By whom a message was given for the first time: by a receive, or else by the drain.
+        self.given: dict[str, list[_Delivery]] = dict(self.deliveries)
+        for call in self.by_op["drain"]:
+            for got in call.got:
+                self.given.setdefault(got.body, []).append(_Delivery(call, got.body, got.message_id))
         self.purges: defaultdict[str, list[Call]] = defaultdict(list)
         for call in self.by_op["purge"]:
             if call.outcome is not Outcome.REFUSED:
@@ -71,6 +77,13 @@ class _Record:
     def may_be_purged(self, send: Call) -> bool:
         """Whether a purge may have met a message: one that ended before the send began has not."""
         return any(purge.outcome is Outcome.UNKNOWN or purge.end_s >= send.begin_s for purge in self.purges[send.queue])
+
+    def was_short(self, begin_s: float, end_s: float) -> bool:
+        """Whether the disk was full, or broken, in that time."""
+        return any(
+            fault.kind in ("full", "broken") and fault.begin_s <= end_s and fault.end_s >= begin_s
+            for fault in self.history.faults
+        )
 
     def jumped(self, begin_s: float, end_s: float) -> bool:
         """Whether the service's clock was set in that time."""
@@ -108,6 +121,9 @@ def lost(record: _Record) -> Iterator[str]:
         for body in call.bodies:
             if call.outcome is Outcome.DONE and not record.drained[body]:
                 yield f"{body} was published in {call.queue} and is gone"
+        there = sum(record.drained[body] > 0 for body in call.bodies)
+        if 0 < there < len(call.bodies):
+            yield f"of a publication in {call.queue} {there} of {len(call.bodies)} messages are there"
 
 
 def refused(record: _Record) -> Iterator[str]:
@@ -118,17 +134,31 @@ def refused(record: _Record) -> Iterator[str]:
             yield f"{body} was refused, and is in {call.queue}"
         elif body not in record.sends and body not in published:
             yield f"{body} is in {call.queue}, and nobody has sent it"
+        elif body in record.sends and record.sends[body].queue != call.queue:
+            moving = record.history.renaming
+            if call.queue not in moving or record.sends[body].queue not in moving:
+                yield f"{body} was sent to {record.sends[body].queue}, and is in {call.queue}"
 
 
 def _acknowledged(record: _Record) -> dict[str, float]:
     """What was surely in a lease that was acknowledged, and when that was."""
     found: dict[str, float] = {}
-    for ack in record.by_op["ack"]:
-        for lease in record.by_op["lease"] if ack.outcome is Outcome.DONE else ():
-            if (lease.queue, lease.outcome) == (ack.queue, Outcome.DONE) and lease.sequence <= ack.sequence:
-                for got in lease.got:
-                    found[got.body] = min(ack.end_s, found.get(got.body, ack.end_s))
+    for queue in {call.queue for call in record.by_op["lease"]}:
+        acks = [(ack.sequence, ack.end_s) for ack in record.by_op["ack"] if _is_done(ack, queue)]
+        held = [lease for lease in record.by_op["lease"] if _is_done(lease, queue)]
+        acks.sort()
+        # From the last lease to the first: each is over with the first acknowledgement of it, or of a later one.
+        ended_s = math.inf
+        for lease in sorted(held, key=lambda lease: -lease.sequence):
+            while acks and acks[-1][0] >= lease.sequence:
+                ended_s = min(ended_s, acks.pop()[1])
+            for got in lease.got if ended_s < math.inf else ():
+                found[got.body] = min(ended_s, found.get(got.body, ended_s))
     return found
+
+
+def _is_done(call: Call, queue: str) -> bool:
+    return (call.queue, call.outcome) == (queue, Outcome.DONE)
 
 
 def back(record: _Record) -> Iterator[str]:
@@ -177,14 +207,45 @@ def twice(record: _Record) -> Iterator[str]:
 
 def early(record: _Record) -> Iterator[str]:
     """Nobody gets a message while it is hidden from him."""
+    for call in record.by_op["receive"]:
+        for body, number in Counter(got.body for got in call.got).items():
+            if number > 1:
+                yield f"{body} was given {number} times by one receive"
     for body, deliveries in record.deliveries.items():
         for first, second in pairwise(deliveries):
-            until_s = first.call.begin_s + first.call.timeout_s
-            if second.call.end_s >= until_s or second.call.begin_s < first.call.end_s:
+            if second.call is first.call or _may_follow(first.call, second.call):
                 continue
-            if _was_changed(record, first, second.call.end_s):
+            # Of two that overlap, the one that ended later may have been the first.
+            overlap = second.call.begin_s < first.call.end_s
+            if overlap and _may_follow(second.call, first.call):
                 continue
-            yield f"{body} was received again {until_s - second.call.end_s:.3f} s before its timeout was over"
+            earlier = second if overlap and second.call.begin_s < first.call.begin_s else first
+            if not _was_changed(record, earlier, max(first.call.end_s, second.call.end_s)):
+                yield f"{body} was received again before its timeout of {earlier.call.timeout_s:g} s was over"
+        yield from _within_hides(record, body, deliveries)
+
+
+def _may_follow(first: Call, second: Call) -> bool:
+    """Whether the second receive may have got a message when the first one's timeout was over."""
+    return second.end_s >= first.begin_s + first.timeout_s
+
+
+def _within_hides(record: _Record, body: str, deliveries: list[_Delivery]) -> Iterator[str]:
+    """What a client has hidden anew is hidden for as long as it said."""
+    changes = record.hides[body] + record.deletes[body]
+    for hide in record.hides[body]:
+        if hide.outcome is not Outcome.DONE or not hide.timeout_s:
+            continue
+        until_s = hide.begin_s + hide.timeout_s
+        others = [call for call in changes if call is not hide and _may_come_after(call, hide)]
+        for each in deliveries:
+            inside = hide.end_s < each.call.begin_s and each.call.end_s < until_s
+            if inside and not others and not record.jumped(hide.begin_s, each.call.end_s):
+                yield f"{body} was received {until_s - each.call.end_s:.3f} s before it should be shown again"
+
+
+def _may_come_after(call: Call, other: Call) -> bool:
+    return call.outcome is Outcome.UNKNOWN or call.end_s > other.begin_s
 
 
 def _was_changed(record: _Record, first: _Delivery, end_s: float) -> bool:
@@ -203,7 +264,7 @@ def order(record: _Record) -> Iterator[str]:
         before: tuple[float, str] | None = None
         for send in sends:
             body = send.bodies[0]
-            found = record.deliveries[body]
+            found = record.given.get(body)
             if not found:
                 continue
             first = min(found, key=lambda each: each.call.end_s).call
@@ -242,10 +303,19 @@ def together(record: _Record) -> Iterator[str]:
                 if second.call.begin_s >= until_s:
                     break
                 behind = place[second.body] > place[first.body]
-                inside = second.call is not first.call and first.call.end_s < second.call.begin_s
+                inside = second.call is not first.call and not _may_come_before(first, second)
                 is_held = second.call.end_s < until_s and not _was_changed(record, first, second.call.end_s)
                 if behind and inside and is_held:
                     yield f"{second.body} of group {group} was given while {first.body} was held"
+
+
+def _may_come_before(first: _Delivery, second: _Delivery) -> bool:
+    """Whether the second receive, which overlaps with the first, may have been before it, and with reason.
+
+    Whichever was first, nothing behind a message is given without it, unless somebody has deleted it.
+    """
+    overlap = second.call.begin_s <= first.call.end_s
+    return overlap and any(got.body == first.body for got in second.call.got)
 
 
 def leases(record: _Record) -> Iterator[str]:
@@ -265,6 +335,20 @@ def leases(record: _Record) -> Iterator[str]:
                 yield f"{body} of {call.queue} is in the leases {other} and {call.sequence}"
 
 
+def deliveries(record: _Record) -> Iterator[str]:
+    """A message goes to the dead-letter queue when it has had its deliveries; on a full disk it may have to wait."""
+    for queue, most in record.history.max_receives.items():
+        found: defaultdict[tuple[str, str], list[Call]] = defaultdict(list)
+        for call in record.by_op["receive"]:
+            if call.queue == queue:
+                for got in call.got:
+                    found[got.body, got.message_id].append(call)
+        for (body, _), calls in found.items():
+            begin_s, end_s = calls[0].begin_s, max(call.end_s for call in calls)
+            if len(calls) > most and not record.was_short(begin_s, end_s):
+                yield f"{body} was given {len(calls)} times by {queue}, where {most} are the most"
+
+
 def counts(record: _Record) -> Iterator[str]:
     """What a queue says it holds is what is in it."""
     drained = Counter(call.queue for call in record.by_op["drain"] for _ in call.got)
@@ -282,6 +366,7 @@ RULES: tuple[Callable[[_Record], Iterator[str]], ...] = (
     order,
     together,
     leases,
+    deliveries,
     counts,
 )
 

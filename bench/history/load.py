@@ -15,10 +15,14 @@ from bench.history.call import Call, Got, History, Outcome
 from rockdove.client import Client, Unreachable
 from rockdove.client.error import UnexpectedAnswer
 from rockdove.core.errors import Fault, ServiceUnavailable, Throttling
+from rockdove.core.publication import Winner
 from rockdove.wire.shape import Message
 
 # Seconds for which a receive hides its messages: short, so that many come back.
 TIMEOUTS_S = (1, 2, 4)
+MAX_RECEIVES = 2
+# Messages of a FIFO group: then its sender begins another, so that some are free whatever happens to the clock.
+GROUP = 25
 # How long the service may need until it answers again, and to give back what is in flight.
 HEAL_S = 60.0
 # The longest that anything is hidden.
@@ -41,7 +45,7 @@ class Recorder:
     """Calls, of all threads."""
 
     def __init__(self) -> None:
-        self.history = History(fifo={FIFO}, renaming={FAILING, DEAD})
+        self.history = History(fifo={FIFO}, renaming={FAILING, DEAD}, max_receives={FAILING: MAX_RECEIVES})
         self._bodies = count()
 
     def body(self, queue: str) -> str:
@@ -92,6 +96,7 @@ class Clients:
             self._send(LEASED),
             self._lease,
             self._publish,
+            self._publish_whole,
             self._send(PURGED),
             self._consume(PURGED),
             self._purge,
@@ -106,7 +111,7 @@ class Clients:
             for name in QUEUES:
                 client.create_queue(name, attributes={"FifoQueue": "true"} if name == FIFO else {})
             arn = client.attributes(DEAD, ["QueueArn"])["QueueArn"]
-            policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 2})
+            policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": MAX_RECEIVES})
             client.set_attributes(FAILING, {"RedrivePolicy": policy})
 
     def start(self) -> None:
@@ -160,9 +165,11 @@ class Clients:
         with self._recorder.call("send", FAIR, bodies=[body], group=(group := rng.choice("aaab"))):
             client.send(FAIR, body, group_id=group)
 
-    def _send_fifo(self, group: str) -> Callable[[Client, random.Random], None]:
+    def _send_fifo(self, sender: str) -> Callable[[Client, random.Random], None]:
+        sent = count()
+
         def send(client: Client, rng: random.Random) -> None:
-            body = self._recorder.body(FIFO)
+            body, group = self._recorder.body(FIFO), f"{sender}-{next(sent) // GROUP}"
             while not self._over.is_set():
                 # Again until it is acknowledged, and at times once more: it is stored once.
                 with self._recorder.call("send", FIFO, bodies=[body], group=group) as call:
@@ -192,8 +199,9 @@ class Clients:
             with self._recorder.call("delete", queue, bodies=[message.body]):
                 client.delete(queue, message.receipt_handle)
         elif fate < 0.8:
-            with self._recorder.call("hide", queue, bodies=[message.body], timeout_s=0.0):
-                client.change_visibility(queue, message.receipt_handle, 0)
+            timeout_s = rng.choice([0, 0, 3])
+            with self._recorder.call("hide", queue, bodies=[message.body], timeout_s=timeout_s):
+                client.change_visibility(queue, message.receipt_handle, timeout_s)
         # Else it is forgotten, and comes back.
 
     def _fail(self, client: Client, rng: random.Random) -> None:
@@ -233,6 +241,23 @@ class Clients:
         while not self._over.is_set():
             with self._recorder.call("publish", PUBLISHED, bodies=bodies, batch=batch) as call:
                 client.publish_once(PUBLISHED, "history", batch, 0, f"{rng.random()}", bodies)
+            if call.outcome is Outcome.DONE and rng.random() > 0.2:
+                break
+            self._over.wait(0.1)
+        self._over.wait(rng.uniform(0.1, 0.5))
+
+    def _publish_whole(self, client: Client, rng: random.Random) -> None:
+        """The same batch, staged in other pieces each time, until it is published."""
+        bodies = [self._recorder.body(PUBLISHED) for _ in range(rng.choice([1, 50, 900]))]
+        batch = int(bodies[0].rpartition("/")[2])
+        while not self._over.is_set():
+            with self._recorder.call("publish", PUBLISHED, bodies=bodies, batch=batch) as call:
+                run, cut = f"{rng.random()}", rng.randint(1, 4)
+                for part in range(cut):
+                    client.stage_batch(PUBLISHED, "whole", batch, f"{run}/{part}", bodies[part::cut])
+                client.publish_batch(
+                    PUBLISHED, "whole", batch, [Winner(f"{run}/{part}", 1, part) for part in range(cut)]
+                )
             if call.outcome is Outcome.DONE and rng.random() > 0.2:
                 break
             self._over.wait(0.1)

@@ -26,8 +26,14 @@ def drained(*bodies: str, **fields: Any) -> Call:
     return received(1_000, *bodies, op="drain", **fields)
 
 
+def of_fifo(at: float, *bodies: str, **fields: Any) -> Call:
+    return received(at, *bodies, queue=FIFO, **fields)
+
+
 def rules(*calls: Call, **fields: Any) -> set[str]:
-    return {violation.rule for violation in check(History(list(calls), fifo={FIFO}, **fields))}
+    usual = {"faults": [Fault("full", 10, 60.05)], "renaming": {"failing", "dead"}}
+    history = History(list(calls), fifo={FIFO}, max_receives={"failing": 2}, **(usual | fields))
+    return {violation.rule for violation in check(history)}
 
 
 def group(at: float, body: str, outcome: Outcome = DONE) -> Call:
@@ -74,11 +80,61 @@ VIOLATIONS = {
     "received while hidden": ("early", [call("send", 0, "a"), received(1, "a"), received(5, "a"), drained("a")]),
     "out of order": (
         "order",
-        [group(0, "a"), group(1, "b"), received(2, "b", queue=FIFO), received(3, "a", queue=FIFO), drained("a", "b")],
+        [
+            group(0, "a"),
+            group(1, "b"),
+            received(2, "b", queue=FIFO),
+            received(3, "a", queue=FIFO),
+            drained("a", "b", queue=FIFO),
+        ],
     ),
     "two of a group": (
         "together",
-        [group(0, "a"), group(1, "b"), received(2, "a", queue=FIFO), received(3, "b", queue=FIFO), drained("a", "b")],
+        [
+            group(0, "a"),
+            group(1, "b"),
+            received(2, "a", queue=FIFO),
+            received(3, "b", queue=FIFO),
+            drained("a", "b", queue=FIFO),
+        ],
+    ),
+    "received by two at the same time": (
+        "early",
+        [call("send", 0, "a"), received(1, "a"), received(1.05, "a"), drained("a")],
+    ),
+    "twice in one answer": ("early", [call("send", 0, "a"), received(1, "a", "a"), drained("a")]),
+    "received while hidden again": (
+        "early",
+        [call("send", 0, "a"), received(1, "a"), call("hide", 2, "a", timeout_s=100), received(50, "a"), drained("a")],
+    ),
+    "two of a group at the same time": (
+        "together",
+        [
+            group(0, "a"),
+            group(1, "b"),
+            received(2, "a", queue=FIFO),
+            received(2.05, "b", queue=FIFO),
+            drained("a", "b", queue=FIFO),
+        ],
+    ),
+    "drained out of order": (
+        "order",
+        [
+            group(0, "a"),
+            group(1, "b"),
+            received(1_000, "b", op="drain", queue=FIFO),
+            received(1_001, "a", op="drain", queue=FIFO),
+        ],
+    ),
+    "in another queue": ("refused", [call("send", 0, "a"), drained("a", queue="other")]),
+    "half of a publication": ("lost", [call("publish", 0, "a", "b", outcome=UNKNOWN), drained("a")]),
+    "a third time": (
+        "deliveries",
+        [
+            call("send", 0, "a", queue="failing"),
+            *[received(at, "a", queue="failing") for at in (120, 140, 160)],
+            drained("a", queue="dead"),
+        ],
     ),
     "a lease that changes": (
         "leases",
@@ -155,15 +211,42 @@ EXCUSED = {
         received(33, "a"),
         drained("a"),
     ],
-    "both at the same time": [call("send", 0, "a"), received(1, "a"), received(1.05, "a"), drained("a")],
-    "in one receive": [group(0, "a"), group(1, "b"), received(2, "a", "b", queue=FIFO), drained("a", "b")],
+    "a short timeout, and a long wait": [
+        call("send", 0, "a"),
+        received(1, "a", timeout_s=0.05),
+        received(1.05, "a", timeout_s=10),
+        drained("a"),
+    ],
+    "hidden again, and shown by another": [
+        call("send", 0, "a"),
+        received(1, "a"),
+        call("hide", 2, "a", timeout_s=100),
+        call("hide", 3, "a"),
+        received(4, "a"),
+        drained("a"),
+    ],
+    "to its dead-letter queue": [call("send", 0, "a", queue="failing"), drained("a", queue="dead")],
+    "a third time, on a full disk": [
+        call("send", 0, "a", queue="failing"),
+        *[received(at, "a", queue="failing") for at in (20, 40, 60)],
+        drained("a", queue="dead"),
+    ],
+    "shown between two that overlap": [
+        group(0, "a"),
+        group(1, "b"),
+        of_fifo(2, "a"),
+        of_fifo(2.01, "a", "b"),
+        call("hide", 2.05, "a", queue=FIFO),
+        drained("a", "b", queue=FIFO),
+    ],
+    "in one receive": [group(0, "a"), group(1, "b"), received(2, "a", "b", queue=FIFO), drained("a", "b", queue=FIFO)],
     "the first again before the second": [
         group(0, "a"),
         group(1, "b"),
         received(2, "a", "b", queue=FIFO),
         call("hide", 3, "a", queue=FIFO),
         received(4, "a", queue=FIFO),
-        drained("a", "b"),
+        drained("a", "b", queue=FIFO),
     ],
 }
 
