@@ -47,6 +47,8 @@ BODY = "x" * 1_000_000
 # socket, in all processes.
 CONNECTION_BYTES = 12 * 1024
 COPIES = 6
+# What a receive that waits takes: the names of the attributes that it wants.
+WAITING_BYTES = 16 * 1024
 # How much memory the allocator takes for each byte that is in use.
 ALLOCATOR = 1.1
 
@@ -72,10 +74,12 @@ class Attack(msgspec.Struct, frozen=True):
     say: Callable[[Server], bytes]
     served: int = 0
     cached: int = 0
+    # Bytes that are kept for each client besides.
+    kept: int = 0
 
     def bound(self, clients: int, buffered: int) -> int:
         """What the service may take for it: the sum of the bounds that docs/explanation/abuse.md states."""
-        used = buffered + clients * CONNECTION_BYTES + COPIES * self.served + self.cached
+        used = buffered + clients * (CONNECTION_BYTES + self.kept) + COPIES * self.served + self.cached
         return int(used * ALLOCATOR)
 
 
@@ -131,8 +135,12 @@ def _ahead(server: Server) -> bytes:
 
 
 def _waiting(server: Server) -> bytes:
-    url = create(server.endpoint, "empty")
-    return _request("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20})
+    """With as much as a request may have that waits."""
+    url, names = create(server.endpoint, "empty"), [f"{number:040}" for number in range(100)]
+    request = _request("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20, "MessageAttributeNames": names})
+    head, _, body = request.partition(b"\r\n\r\n")
+    padding = b"".join(b"\r\nX-Pad-%d: " % number + b"x" * 200 for number in range(200))
+    return head + padding + b"\r\n\r\n" + body
 
 
 LOOKS = look.AT_ONCE * MAX_ANSWER_BYTES
@@ -153,7 +161,7 @@ ATTACKS = (
     ),
     Attack("receives that nobody reads", 500, _unread("ReceiveMessage", "AmazonSQS", VisibilityTimeout=0), RECEIVES),
     Attack("thousands of requests sent ahead", 500, _ahead),
-    Attack("receives that wait", 5_000, _waiting),
+    Attack("receives that wait", 5_000, _waiting, kept=WAITING_BYTES),
 )
 
 
@@ -283,10 +291,10 @@ def main() -> None:
 
 NOTE = (
     "Memory is what all processes of the service have more than before, at most; clients are those that got a "
-    "connection. The bound is the sum of `--max-buffered-bytes`, of 12 KiB for each connection, of six times what may "
-    "be served at once of large requests and answers, and for sends of what is cached of the messages; and a tenth of "
-    "all that, for the allocator. The neighbour sends a message every 20 ms, each over a new connection. Attackers, "
-    "service and neighbour share the machine."
+    "connection. The bound is the sum of `--max-buffered-bytes`, of 12 KiB for each connection, of 16 KiB for each "
+    "receive that waits, of six times what may be served at once of large requests and answers, and for sends of what "
+    "is cached of the messages; and a tenth of all that, for the allocator. The neighbour sends a message every 20 ms, "
+    "each over a new connection. Attackers, service and neighbour share the machine."
 )
 
 

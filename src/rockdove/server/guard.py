@@ -13,6 +13,12 @@ SWEEP_S = 1.0
 # Of large requests, so many bytes are served at once, in all processes: they are in memory several times until they are
 # stored.
 SERVED_BYTES = 8 * 1024 * 1024
+# Who makes room makes it down to this share: to look at all holders for each that comes would take its time.
+ROOM = 0.9
+# So much of large requests is read in one round of the event loop.
+READ_BYTES = 512 * 1024
+# So many of those that wait are served in one round of the event loop.
+GRANTS = 8
 
 
 class Held(Protocol):
@@ -43,6 +49,9 @@ class Guard:
         self._served = 0
         self._line: deque[tuple[int, Callable[[int], None]]] = deque()
         self._is_granting = False
+        # Of large requests: what was read of them in this round of the event loop, and who waits for the next.
+        self._read_bytes = 0
+        self._readers: deque[tuple[int, Callable[[], None]]] = deque()
 
     @property
     def held_bytes(self) -> int:
@@ -62,9 +71,9 @@ class Guard:
         self._bytes += number
         self._seat.buffered.add(number)
 
-    def _is_too_much(self) -> bool:
+    def _is_too_much(self, share: float = 1.0) -> bool:
         """All processes together hold too much, and this one more than its share of that."""
-        most = self.limits.max_buffered_bytes
+        most = int(self.limits.max_buffered_bytes * share)
         if self._bytes > most:
             return True
         return self._seat.buffered.total() > most and self._bytes > most // self._seat.size
@@ -75,7 +84,7 @@ class Guard:
         # Who holds far less than others do is not to blame, however long ago it began.
         little = self._bytes / max(len(self._held), 1) / 10
         for holder, _ in sorted(self._held.items(), key=lambda held: held[1] < little):
-            if not self._is_too_much():
+            if not self._is_too_much(ROOM):
                 return
             if holder.let_go():
                 self.free(holder)
@@ -99,17 +108,47 @@ class Guard:
     def end(self, number: int) -> None:
         """It has its answer, or is not served after all."""
         self._served -= number
-        if self._is_granting:
-            # The answer came at once.
-            return
-        self._is_granting = True
+        if self._line and not self._is_granting:
+            self._is_granting = True
+            asyncio.get_running_loop().call_soon(self._grant)
+
+    def _grant(self) -> None:
+        """Some of those that wait; then others have a turn, who may ask for less."""
+        self._is_granting = False
         try:
-            while self._line and self._has_room(self._line[0][0]):
+            for _ in range(GRANTS):
+                if not self._line or not self._has_room(self._line[0][0]):
+                    return
                 size, granted = self._line.popleft()
                 self._served += size
                 granted(size)
         finally:
-            self._is_granting = False
+            if self._line and not self._is_granting and self._has_room(self._line[0][0]):
+                self._is_granting = True
+                asyncio.get_running_loop().call_soon(self._grant)
+
+    def may_read(self, number: int, later: Callable[[], None]) -> bool:
+        """Whether a request that begins with so many bytes is read at once; else ``later`` is called in its turn.
+
+        To read large ones costs time: of those of many clients, some are read in each round of the event loop.
+        """
+        if self._readers or self._read_bytes > READ_BYTES:
+            self._readers.append((number, later))
+            return False
+        if not self._read_bytes:
+            asyncio.get_running_loop().call_soon(self._next_round)
+        self._read_bytes += number
+        return True
+
+    def _next_round(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._read_bytes = 0
+        while self._readers and self._read_bytes <= READ_BYTES:
+            number, later = self._readers.popleft()
+            self._read_bytes += number
+            loop.call_soon(later)
+        if self._read_bytes:
+            loop.call_soon(self._next_round)
 
     def watch(self, connections: Collection[Held]) -> None:
         """Look at all connections every second, instead of a timer for each request."""

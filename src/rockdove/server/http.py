@@ -98,6 +98,9 @@ class Connection(asyncio.Protocol):
     def free(self) -> None:
         self._guard.free(self)
 
+    def may_read(self, number: int, later: Callable[[], None]) -> bool:
+        return self._guard.may_read(number, later)
+
     def _is_serving(self) -> bool:
         return IDLE < self._outlet.state < CLOSING
 

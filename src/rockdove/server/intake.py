@@ -1,6 +1,7 @@
 """The reading side of a connection: from bytes to requests, one after the other and within bounds."""
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
@@ -20,8 +21,9 @@ MOST_HEADERS = 256
 # many requests others have a turn: to read them costs time.
 HEAD_PIECE_BYTES = 8 * 1024
 TURN = 16
-# Requests with such a body are served in turns.
+# Requests of such a size are served in turns. Up to so many headers are not counted.
 LARGE_BYTES = 8 * 1024
+FEW_HEADERS = 32
 # Pieces of a URL or a body are put together when there are so many: each takes this besides its bytes.
 MOST_PIECES = 256
 PIECE_OVERHEAD_BYTES = 48
@@ -39,6 +41,9 @@ class Holder(Protocol):
 
     def free(self) -> None:
         """Nothing is held any more."""
+
+    def may_read(self, number: int, later: Callable[[], None]) -> bool:
+        """Whether a request that begins with so many bytes is read at once; else ``later`` is called in its turn."""
 
 
 class Intake:
@@ -90,7 +95,12 @@ class Intake:
         if self._later:
             self._later += data
         elif len(data) > self._head_piece_bytes:
-            self._receive_large(data)
+            if self._headers_to_come and not self._holder.may_read(len(data), self._pipeline.serve_next):
+                self._later = data
+                self._pipeline.wait()
+                self._holder.hold()
+            else:
+                self._receive_large(data)
         else:
             self._read(data)
 
@@ -302,10 +312,10 @@ class Intake:
             return
         keep_alive = modern and parser.should_keep_alive()
         if outlet.state is IDLE and not outlet.congested and not self._pipeline.ahead:
-            if len(body) < LARGE_BYTES:
+            if self._size(body) < LARGE_BYTES:
                 self._call.serve(parser.get_method(), url, headers, body, keep_alive)
             else:
-                self._serve_large(parser.get_method(), url, headers.copy(), body, keep_alive)
+                self._serve_large(self._size(body), parser.get_method(), url, headers.copy(), body, keep_alive)
         else:
             self._put_aside(parser.get_method(), url, headers.copy(), body, keep_alive)
         urls.clear()
@@ -324,19 +334,24 @@ class Intake:
             return False
         return True
 
+    def _size(self, body: bytes) -> int:
+        """Of a request that is complete; of few headers it costs nothing to know that they are not large."""
+        return len(body) if len(self._headers) <= FEW_HEADERS else len(body) + self._head_bytes()
+
     def _serve_large(
-        self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool
+        self, size: int, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool
     ) -> None:
         """When it has a turn: until then it is one of those that wait, and that may have to go."""
-        if self._call.begin_large(len(body)):
+        if self._call.begin_large(size):
             self._call.serve(method, url, headers, body, keep_alive)
         else:
-            later = partial(self._serve_large, method, url, headers, body, keep_alive)
+            later = partial(self._serve_large, size, method, url, headers, body, keep_alive)
             self._pipeline.put_first(held_bytes(url, headers, body), later)
             self._holder.hold()
 
     def _put_aside(self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool) -> None:
-        serve = self._call.serve if len(body) < LARGE_BYTES else self._serve_large
+        size = self._size(body)
+        serve = self._call.serve if size < LARGE_BYTES else partial(self._serve_large, size)
         self._pipeline.put(held_bytes(url, headers, body), partial(serve, method, url, headers, body, keep_alive))
         self._holder.hold()
         self._pipeline.pause(self.unfinished_bytes)

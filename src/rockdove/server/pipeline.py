@@ -72,6 +72,10 @@ class Pipeline:
         if len(self.ahead) >= self._most or self.bytes + unfinished_bytes > MAX_AHEAD_BYTES:
             self._pause()
 
+    def wait(self) -> None:
+        """Read no further until `serve_next` is called."""
+        self._pause()
+
     def rest(self) -> None:
         """Read no further until others have had a turn, and what was sent ahead is served."""
         self._pause()

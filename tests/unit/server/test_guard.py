@@ -1,4 +1,8 @@
-"""Turns of large requests: so many bytes are served at once, and whoever waits is served in the order of asking."""
+"""Turns of large requests: some are read, and served, at once; whoever waits has its turn in the order of asking."""
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -7,81 +11,124 @@ from rockdove.server.guard import Guard
 from rockdove.server.limit import Limits
 
 
+class Turns:
+    """A guard for a hundred bytes at once, and its event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.guard = Guard(Limits())
+        self._loop = loop
+        self.begun: list[str] = []
+        self.defects: list[object] = []
+        loop.set_exception_handler(lambda loop, context: self.defects.append(context["exception"]))
+
+    def rounds(self, number: int = 20) -> None:
+        for _ in range(number):
+            self._loop.run_until_complete(asyncio.sleep(0))
+
+    def ask(self, number: int, name: str) -> None:
+        if self.guard.begin(number, lambda granted: self.begun.append(name)):
+            self.begun.append(name)
+
+    def end(self, number: int) -> None:
+        async def end() -> None:
+            self.guard.end(number)
+
+        self._loop.run_until_complete(end())
+        self.rounds()
+
+    def read(self, number: int, name: str) -> None:
+        async def read() -> None:
+            if self.guard.may_read(number, partial(self.begun.append, name)):
+                self.begun.append(name)
+
+        self._loop.run_until_complete(read())
+
+
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Guard:
-    """For a hundred bytes at once."""
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Turns]:
     monkeypatch.setattr(guard, "SERVED_BYTES", 100)
-    return Guard(Limits())
+    monkeypatch.setattr(guard, "READ_BYTES", 100)
+    loop = asyncio.new_event_loop()
+    yield Turns(loop)
+    loop.close()
 
 
-def ask(made: Guard, number: int, begun: list[str], name: str) -> None:
-    if made.begin(number, lambda granted: begun.append(name)):
-        begun.append(name)
-
-
-def test_so_many_at_once(made: Guard) -> None:
-    begun: list[str] = []
+def test_so_many_at_once(made: Turns) -> None:
     for name in "abcd":
-        ask(made, 40, begun, name)
-    assert begun == ["a", "b"]
+        made.ask(40, name)
+    assert made.begun == ["a", "b"]
     made.end(40)
-    assert begun == ["a", "b", "c"]
+    assert made.begun == ["a", "b", "c"]
     for _ in range(3):
         made.end(40)
-    assert begun == ["a", "b", "c", "d"]
-    ask(made, 100, begun, "e")
-    assert begun[-1] == "e"
+    assert made.begun == ["a", "b", "c", "d"]
+    made.ask(100, "e")
+    assert made.begun[-1] == "e"
 
 
-def test_one_that_is_larger_than_all_room_begins_alone(made: Guard) -> None:
-    begun: list[str] = []
-    ask(made, 500, begun, "large")
-    ask(made, 1, begun, "small")
-    assert begun == ["large"]
+def test_one_that_is_larger_than_all_room_begins_alone(made: Turns) -> None:
+    made.ask(500, "large")
+    made.ask(1, "small")
+    assert made.begun == ["large"]
     made.end(500)
-    assert begun == ["large", "small"]
+    assert made.begun == ["large", "small"]
 
 
-def test_nobody_overtakes_one_that_waits(made: Guard) -> None:
-    begun: list[str] = []
+def test_nobody_overtakes_one_that_waits(made: Turns) -> None:
     for name, number in (("a", 50), ("b", 50), ("large", 90), ("small", 10)):
-        ask(made, number, begun, name)
+        made.ask(number, name)
     made.end(50)
-    ask(made, 10, begun, "late")
-    assert begun == ["a", "b"]
+    made.ask(10, "late")
+    assert made.begun == ["a", "b"]
     made.end(50)
-    assert begun == ["a", "b", "large", "small"]
+    assert made.begun == ["a", "b", "large", "small"]
     made.end(90)
-    assert begun[-1] == "late"
+    assert made.begun[-1] == "late"
 
 
-def test_each_is_asked_once_however_many_wait(made: Guard) -> None:
+def test_each_is_asked_once_and_some_in_each_round(made: Turns) -> None:
     """Also if they have their answers at once, as those that are refused."""
     granted = 0
 
     def take(number: int) -> None:
         nonlocal granted
         granted += 1
-        made.end(number)
+        made.guard.end(number)
 
-    assert made.begin(100, take)
+    assert made.guard.begin(100, take)
     for _ in range(5_000):
-        assert not made.begin(60, take)
+        assert not made.guard.begin(60, take)
     assert granted == 0
     made.end(100)
+    assert 0 < granted < 1_000, "others have had turns, too"
+    made.rounds(2_000)
     assert granted == 5_000
-    assert made.begin(100, take)
+    assert made.guard.begin(100, take)
 
 
-def test_a_defect_of_one_does_not_end_the_turns(made: Guard) -> None:
+def test_a_defect_of_one_does_not_end_the_turns(made: Turns) -> None:
     def fail(number: int) -> None:
         raise ValueError("a defect")
 
-    begun: list[str] = []
-    made.begin(100, fail)
-    made.begin(100, fail)
-    ask(made, 100, begun, "next")
-    with pytest.raises(ValueError, match="a defect"):
-        made.end(100)
+    made.guard.begin(100, fail)
+    made.guard.begin(100, fail)
+    made.ask(100, "next")
     made.end(100)
-    assert begun == ["next"]
+    assert [str(defect) for defect in made.defects] == ["a defect"]
+    made.end(100)
+    assert made.begun == ["next"]
+
+
+def test_of_many_that_come_at_once_some_are_read_in_each_round(made: Turns) -> None:
+    async def come() -> None:
+        for name in "abcdef":
+            if made.guard.may_read(60, partial(made.begun.append, name)):
+                made.begun.append(name)
+
+    made._loop.run_until_complete(come())
+    assert made.begun[:2] == ["a", "b"]
+    assert len(made.begun) < 6
+    made.rounds()
+    assert made.begun == [*"abcdef"]
+    made.read(60, "later")
+    assert made.begun[-1] == "later", "nobody waits any more"
