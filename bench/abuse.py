@@ -22,8 +22,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from bench import process, report
-from bench.call import CallError, call, create
+from bench.call import call, create
 from bench.machine import command, machine, scratch
+from bench.neighbour import Neighbour
 from bench.report import Report, Table
 from bench.server import Server, rockdove
 from rockdove.broker import look
@@ -165,31 +166,6 @@ ATTACKS = (
 )
 
 
-class Neighbour(threading.Thread):
-    """Behaves well, and measures how long it takes."""
-
-    def __init__(self, endpoint: str) -> None:
-        super().__init__(daemon=True)
-        self._endpoint = endpoint
-        self._url = create(endpoint, "neighbour")
-        self._over = threading.Event()
-        self.seconds: list[float] = []
-        self.failures = 0
-
-    def run(self) -> None:
-        while not self._over.wait(PAUSE_S):
-            begin_s = time.monotonic()
-            try:
-                call(self._endpoint, "SendMessage", QueueUrl=self._url, MessageBody="x")
-            except (CallError, OSError):
-                self.failures += 1
-            self.seconds.append(time.monotonic() - begin_s)
-
-    def end(self) -> None:
-        self._over.set()
-        self.join()
-
-
 @contextlib.contextmanager
 def _peak(pid: int) -> Iterator[list[int]]:
     """The most that all processes have had while the block ran, all of it."""
@@ -246,7 +222,7 @@ def strike(server: Server, attack: Attack, clients: int, buffered: int, hold_s: 
     address = (place.hostname or "", place.port or 0)
     data = attack.say(server)
     here, there = Pipe(duplex=False)
-    neighbour = Neighbour(server.endpoint)
+    neighbour = Neighbour(server.endpoint, PAUSE_S)
     neighbour.start()
     time.sleep(1)
     before = process.memory(server.pid).resident

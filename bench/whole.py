@@ -14,6 +14,7 @@ import msgspec
 from bench import process, report
 from bench.call import call, create
 from bench.machine import command, machine, scratch
+from bench.neighbour import Neighbour
 from bench.report import Report, Table
 from bench.server import Server, rockdove
 from rockdove.client import Client
@@ -39,31 +40,6 @@ class Result(msgspec.Struct, frozen=True):
     beside_p99_ms: float
     beside_max_ms: float
     counts: list[int]
-
-
-class Neighbour(threading.Thread):
-    """Sends to a queue of its own."""
-
-    def __init__(self, endpoint: str) -> None:
-        super().__init__(daemon=True)
-        self._endpoint = endpoint
-        self._url = create(endpoint, "neighbour")
-        self._over = threading.Event()
-        self.seconds: list[float] = []
-
-    def run(self) -> None:
-        while not self._over.wait(PAUSE_S):
-            begin_s = time.monotonic()
-            call(self._endpoint, "SendMessage", QueueUrl=self._url, MessageBody="x")
-            self.seconds.append(time.monotonic() - begin_s)
-
-    def take(self) -> list[float]:
-        taken, self.seconds = self.seconds, []
-        return taken
-
-    def end(self) -> None:
-        self._over.set()
-        self.join()
 
 
 class Watcher(threading.Thread):
@@ -94,7 +70,7 @@ def measure(server: Server, messages: int) -> Result:
         for chunk in chunks:
             client.stage_batch("batch", "bench", 0, "attempt", [BODY] * CHUNK, chunk=chunk)
         staged_s = time.monotonic()
-        neighbour, watcher = Neighbour(server.endpoint), Watcher(server.endpoint, url)
+        neighbour, watcher = Neighbour(server.endpoint, PAUSE_S), Watcher(server.endpoint, url)
         neighbour.start()
         time.sleep(ALONE_S)
         alone = neighbour.take()
