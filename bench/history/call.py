@@ -46,6 +46,8 @@ class Call(msgspec.Struct):
     sequence: int = 0
     # Of a publication: which batch.
     batch: int = 0
+    # Why it was not done, in words.
+    error: str = ""
 
 
 class Fault(msgspec.Struct, frozen=True):

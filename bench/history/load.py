@@ -57,13 +57,14 @@ class Recorder:
         made = Call(op, queue, time.monotonic(), 0.0, Outcome.DONE, **fields)  # type: ignore[arg-type]
         try:
             yield made
-        except (ServiceUnavailable, Throttling):
+        except (ServiceUnavailable, Throttling) as fault:
             # By their definition nothing has been done.
-            made.outcome = Outcome.REFUSED
+            made.outcome, made.error = Outcome.REFUSED, repr(fault)
         except Fault as fault:
             made.outcome = Outcome.UNKNOWN if fault.status >= 500 else Outcome.REFUSED
-        except (Unreachable, UnexpectedAnswer):
-            made.outcome = Outcome.UNKNOWN
+            made.error = repr(fault)
+        except (Unreachable, UnexpectedAnswer) as error:
+            made.outcome, made.error = Outcome.UNKNOWN, repr(error)
         made.end_s = time.monotonic()
         self.history.calls.append(made)
 
@@ -297,7 +298,7 @@ def _take(client: Client, queue: str, recorder: Recorder) -> list[Message]:
         messages = client.receive(queue, limit=10, wait_s=0, visibility_s=600)
         call.got = gotten(messages)
     if call.outcome is not Outcome.DONE:
-        raise BenchError(f"{queue} could not be drained")
+        raise BenchError(f"{queue} could not be drained: {call.error}")
     return messages
 
 

@@ -23,6 +23,8 @@ from rockdove.store.base import Claimed, Counts, Physical, Want
 _CROWDED_US = SECOND_US
 # A receive that does not wait answers with nothing after so many moves of dead letters: there may be millions.
 _MOST_BURIALS = 10
+# Seconds that a receive which would not wait does, while a published batch is on its way into the queue.
+LANDING_S = 1
 
 
 class Delivery(Struct, gc=False):
@@ -177,6 +179,9 @@ class Receive(WaitingRequest):
             self._found.append(Delivery(physical, entry, claimed.claimed_us))
         if claimed.next_us is not None:
             self._next_us = min(claimed.next_us, self._next_us or claimed.next_us)
+        if claimed.landing and not self._wait_s:
+            # To consumers, all that is published is there: the next of it comes in a moment.
+            self._wait_s = LANDING_S
         if claimed.expired:
             self._queue.events.expired += len(claimed.expired)
             if self._context.watch is not None:

@@ -1,10 +1,12 @@
 """Publishing a batch as a whole over HTTP: attempts only stage, and those that somebody names are sent, all or none."""
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from rockdove.broker.lander import Lander
 from rockdove.core.publication import Winner
 from tests.contract.sqs.conftest import QueueMaker
 from tests.support.raw import Reply, Web
@@ -171,3 +173,38 @@ def test_a_purge_takes_what_is_published_not_what_is_staged(web: Web, queue: Sqs
     assert queue.counts() == (0, 0, 0)
     assert _publish(web, queue, Winner("next", 1, 0), Batch=1)["Messages"] == 1
     assert queue.bodies() == ["b"]
+
+
+@pytest.mark.parametrize("group", [None, "g"])
+def test_a_consumer_meets_no_end_before_all_is_there(
+    service: RunningService, web: Web, make_json: QueueMaker, group: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes what is there as quickly as it can, from the first message to the first empty answer."""
+    land = Lander._land
+
+    async def slowly(self: Lander, landings: Any, landing: Any, queue: Any) -> None:
+        await asyncio.sleep(0.1)
+        await land(self, landings, landing, queue)
+
+    monkeypatch.setattr(Lander, "_land", slowly)
+    queue, more = make_json(), {} if group is None else {"MessageGroupId": group}
+    for chunk in range(8):
+        entries = [{"Id": str(at), "MessageBody": f"{chunk}/{at}", **more} for at in range(1_000)]
+        _stage(web, queue, "one", chunk=chunk, Entries=entries)
+    found: list[str] = []
+
+    def consume() -> None:
+        own = Web(service.port)
+        asked = {"QueueUrl": queue.url, "MaxNumberOfMessages": 100}
+        while not (some := own.call("Rockdove.Receive", asked).json.get("Messages", [])):
+            pass
+        while some:
+            found.extend(message["Body"] for message in some)
+            some = own.call("Rockdove.Receive", asked).json.get("Messages", [])
+        own.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        consuming = pool.submit(consume)
+        _publish(web, queue, Winner("one", 8, 0))
+        consuming.result()
+    assert len(found) == len(set(found)) == 8_000

@@ -74,6 +74,7 @@ class Claimed(Struct, array_like=True, gc=False):
     expired: the ids of messages that it met, that were too old, and that it removed.
     bytes: of the bodies claimed, where there is a bound to them.
     crowded: nothing was looked for, because too many may be in flight.
+    landing: with nothing claimed, whether published messages are about to come.
     """
 
     entries: list[Entry]
@@ -83,6 +84,7 @@ class Claimed(Struct, array_like=True, gc=False):
     expired: list[int] = []
     bytes: int = 0
     crowded: bool = False
+    landing: bool = False
 
 
 class Counts(Struct, array_like=True, frozen=True):

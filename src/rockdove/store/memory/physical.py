@@ -51,6 +51,8 @@ class MemoryPhysical:
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
         claimed = self.pile.claim(want) if self.pile else Claimed([], [])
+        if not claimed.entries:
+            claimed.landing = self._record.number in self._unlanded
         tell_soon(done, claimed)
         self.hidden(claimed)
 

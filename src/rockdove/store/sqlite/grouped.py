@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import apsw
 
 from rockdove.core.clock import SECOND_US
+from rockdove.core.errors import StoreError
 from rockdove.core.lease import LEASED_US
 from rockdove.core.message import Entry
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Want
@@ -34,13 +35,19 @@ class GroupedQueue(Shelf):
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
         if self.dropped or not self.tally.total:
-            done(Claimed([], []))
+            done(Claimed([], [], landing=self.is_landing))
             return
         if self.is_crowded(want):
             done(Claimed([], [], crowded=True))
             return
         now = self.clock.now_us()
-        self.change(lambda db: self.claim_in(db, want, now), done, told=self.told_hidden)
+
+        def claimed(outcome: Claimed | StoreError) -> None:
+            if isinstance(outcome, Claimed) and not outcome.entries:
+                outcome.landing = self.is_landing
+            done(outcome)
+
+        self.change(lambda db: self.claim_in(db, want, now), claimed, told=self.told_hidden)
 
     def claim_in(self, db: apsw.Connection, want: Want, now_us: int) -> tuple[Claimed, list[Change]]:
         raise NotImplementedError

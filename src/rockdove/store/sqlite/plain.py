@@ -166,6 +166,7 @@ class PlainQueue(Shelf):
             return
         if not before:
             claimed.next_us = head.next_us()
+            claimed.landing = self.is_landing
             done(claimed)
             return
         # Only now: without a timeout, the loop above would find the same entries for ever.

@@ -105,6 +105,11 @@ class Shelf:
 
         self.writer.call(call, landed, len(brought), sum([stored_bytes(draft.message) for draft in brought]))
 
+    @property
+    def is_landing(self) -> bool:
+        """Whether published messages are about to come."""
+        return self.record.number in self.shared.landing
+
     def counts(self, now_us: int, passing: tuple[int, int]) -> Counts:
         """What is published, and has not landed, can be received in a moment: it counts as visible."""
         found = self.tally.counts(now_us, passing)
