@@ -47,9 +47,12 @@ class _Record:
         self.sends = {body: _together(calls) for body, calls in _by_body(self.by_op["send"]).items()}
         self.deletes = _by_body(_taken(self.by_op["delete"]))
         self.hides = _by_body(_taken(self.by_op["hide"]))
-        self.seen = {
-            got.body: call for call in history.calls if call.op in ("receive", "drain", "lease") for got in call.got
-        }
+        # In which queues messages were met.
+        self.seen: defaultdict[str, set[str]] = defaultdict(set)
+        for call in history.calls:
+            if call.op in ("receive", "drain", "lease"):
+                for got in call.got:
+                    self.seen[got.body].add(call.queue)
         self.deliveries: defaultdict[str, list[_Delivery]] = defaultdict(list)
         for call in sorted(self.by_op["receive"], key=lambda call: call.end_s):
             for got in call.got:
@@ -59,7 +62,8 @@ class _Record:
         self.given: dict[str, list[_Delivery]] = dict(self.deliveries)
         for call in self.by_op["drain"]:
             for got in call.got:
-                self.given.setdefault(got.body, []).append(_Delivery(call, got.body, got.message_id))
+                if got.body not in self.deliveries:
+                    self.given[got.body] = [_Delivery(call, got.body, got.message_id)]
         self.purges: defaultdict[str, list[Call]] = defaultdict(list)
         for call in self.by_op["purge"]:
             if call.outcome is not Outcome.REFUSED:
@@ -128,16 +132,16 @@ def lost(record: _Record) -> Iterator[str]:
 
 def refused(record: _Record) -> Iterator[str]:
     """What was refused, or never asked for, has not happened."""
-    published = _by_body(record.by_op["publish"])
-    for body, call in record.seen.items():
-        if body in record.sends and record.sends[body].outcome is Outcome.REFUSED:
-            yield f"{body} was refused, and is in {call.queue}"
-        elif body not in record.sends and body not in published:
-            yield f"{body} is in {call.queue}, and nobody has sent it"
-        elif body in record.sends and record.sends[body].queue != call.queue:
-            moving = record.history.renaming
-            if call.queue not in moving or record.sends[body].queue not in moving:
-                yield f"{body} was sent to {record.sends[body].queue}, and is in {call.queue}"
+    asked = {body: _together(calls) for body, calls in _by_body(record.by_op["publish"]).items()} | record.sends
+    moving = record.history.renaming
+    for body, queues in record.seen.items():
+        for queue in queues:
+            if body not in asked:
+                yield f"{body} is in {queue}, and nobody has sent it"
+            elif asked[body].outcome is Outcome.REFUSED:
+                yield f"{body} was refused, and is in {queue}"
+            elif asked[body].queue != queue and not {asked[body].queue, queue} <= moving:
+                yield f"{body} was sent to {asked[body].queue}, and is in {queue}"
 
 
 def _acknowledged(record: _Record) -> dict[str, float]:
@@ -259,8 +263,14 @@ def _was_changed(record: _Record, first: _Delivery, end_s: float) -> bool:
 
 
 def order(record: _Record) -> Iterator[str]:
-    """Messages of a group are given for the first time in the order in which they were sent."""
+    """Messages of a group are given for the first time in the order in which they were sent, also in one answer."""
     for group, sends in _groups(record).items():
+        place = {send.bodies[0]: at for at, send in enumerate(sends)}
+        for call in {id(each.call): each.call for body in place for each in record.given.get(body, ())}.values():
+            own = [got.body for got in call.got if got.body in place]
+            for one, other in pairwise(own):
+                if place[one] > place[other]:
+                    yield f"{one} of group {group} was given before {other}, in one answer"
         before: tuple[float, str] | None = None
         for send in sends:
             body = send.bodies[0]

@@ -11,12 +11,22 @@ LARGE_BYTES = 128 * 1024
 KEPT_BYTES = 8 * 1024 * 1024
 
 
+_LIBRARY = ctypes.CDLL(None)
+
+
 def give_back_large_blocks() -> None:
     """From now on, in this process and its children, freed memory of large messages goes back to the system at once.
 
     Other C libraries than glibc do as they do.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    mallopt = getattr(_LIBRARY, "mallopt", None)
     if mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
         mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
+
+
+def trim() -> None:
+    """Give back what is free between what is used. It takes some milliseconds."""
+    malloc_trim = getattr(_LIBRARY, "malloc_trim", None)
+    if malloc_trim is not None:
+        malloc_trim(0)

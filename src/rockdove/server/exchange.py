@@ -75,6 +75,11 @@ class Site(Protocol):
         """Something went wrong that should not have."""
 
 
+# What was asked, when nothing is.
+_NOTHING = (b"", b"", b"")
+_NO_HEADERS: dict[bytes, bytes] = {}
+
+
 class Exchange:
     """The call that is being served (see `rockdove.server.call.Call`). One for each connection, used over and over."""
 
@@ -94,13 +99,13 @@ class Exchange:
         # Of a Query request.
         self._accepts_json = False
         self._operation: Operation | None = None
-        self._served_headers: dict[bytes, bytes] = {}
+        self._served_headers = _NO_HEADERS
         self.began_s = 0.0
         self._head_only = False
         # What the browser has to be told that asks for a page of another origin.
         self._to_browser = b""
         # The method, the target and the body of what is no AWS JSON.
-        self.asked = (b"", b"", b"")
+        self.asked = _NOTHING
 
     def serve(
         self,
@@ -160,10 +165,12 @@ class Exchange:
 
     def _lighten(self) -> None:
         """The request may wait for long: keep nothing of it that is large. Its answer needs none of that."""
-        self._served_headers = {}
-        self.asked = (b"", b"", b"")
+        self._let_go()
         if self._large_bytes:
             self._end_large()
+
+    def _let_go(self) -> None:
+        self._served_headers, self.trace_id, self.asked = _NO_HEADERS, None, _NOTHING
 
     def _is_settled(self, method: bytes, spelled: dict[bytes, bytes]) -> bool:
         """Whether the request has its answer already. Whoever may not ask, and what cannot be read, is a fault."""
@@ -246,7 +253,9 @@ class Exchange:
         outlet.send(_OK_JSON % (request_id, len(body)) + body)
         if outlet.state is SERVING:
             outlet.state = IDLE
-        self.waiting = None
+        self.waiting = self.trace_id = None
+        # The connection may be idle for long.
+        self._served_headers = _NO_HEADERS
         if self._large_bytes:
             self._end_large()
         if self._pipeline.ahead:
@@ -288,6 +297,8 @@ class Exchange:
         self._outlet.reply(status, kind, body, extra + self._to_browser, self._head_only)
         self._to_browser, self._head_only = b"", False
         self.waiting = None
+        # The connection may be idle for long.
+        self._let_go()
         if self._large_bytes:
             self._end_large()
         if self._pipeline.ahead:

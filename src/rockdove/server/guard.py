@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Collection
 from typing import Protocol
 
+from rockdove.server.allocator import trim
 from rockdove.server.board import Board, Seat
 from rockdove.server.limit import Limits
 
@@ -15,6 +16,8 @@ SWEEP_S = 1.0
 SERVED_BYTES = 8 * 1024 * 1024
 # Who makes room makes it down to this share: to look at all holders for each that comes would take its time.
 ROOM = 0.9
+# When so much was held, and half of it is free again, memory is given back to the system.
+MUCH_BYTES = 16 * 1024 * 1024
 # So much of large requests is read in one round of the event loop.
 READ_BYTES = 512 * 1024
 # So many of those that wait are served in one round of the event loop.
@@ -44,6 +47,8 @@ class Guard:
         # Who holds how many bytes, the longest holder first.
         self._held: dict[Held, int] = {}
         self._bytes = 0
+        # The most since memory was last given back.
+        self._most = 0
         self._timer: asyncio.TimerHandle | None = None
         # Of large requests: bytes that are being served, and who waits for a turn.
         self._served = 0
@@ -69,6 +74,7 @@ class Guard:
 
     def _add(self, number: int) -> None:
         self._bytes += number
+        self._most = max(self._most, self._bytes)
         self._seat.buffered.add(number)
 
     def _is_too_much(self, share: float = 1.0) -> bool:
@@ -161,6 +167,9 @@ class Guard:
             now = loop.time()
             for connection in list(connections):
                 connection.check_time(now)
+            if self._most > MUCH_BYTES and self._bytes < self._most // 2:
+                self._most = self._bytes
+                trim()
             self._timer = loop.call_later(shortest / 2, sweep)
 
         sweep()

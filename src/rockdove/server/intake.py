@@ -137,6 +137,9 @@ class Intake:
                 return
         if self.number == number:
             self._check_unfinished(len(data))
+        elif self._headers or self._url:
+            # The next one has begun in the piece that completed this one.
+            self._check_unfinished(self._head_bytes() + sum(map(len, self._body)))
 
     def _decline(self) -> bytes:
         """A client offers to go on in another protocol: its request's head without the offer, to be read again.
@@ -293,6 +296,8 @@ class Intake:
         self.number += 1
         self._headers_to_come.append(True)
         self._continued = False
+        if self._leading:
+            self._leading = {}
         if (outlet.state is not IDLE or outlet.deaf) and not outlet.is_heard():
             self.unfinished_bytes = 0
             return

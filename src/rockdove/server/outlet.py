@@ -9,6 +9,8 @@ from enum import IntEnum
 LINGER_S = 1.0
 # Larger answers are written in pieces: TLS hands on what it is given at once, and what is handed on does not count.
 PIECE_BYTES = 256 * 1024
+# What TLS may have read of a client that is not listened to.
+TLS_AHEAD_BYTES = 16 * 1024
 _REASONS = {
     200: b"OK",
     400: b"Bad Request",
@@ -68,6 +70,10 @@ class Outlet:
 
     def open(self, transport: asyncio.Transport) -> None:
         self.transport = transport
+        limit = getattr(transport, "set_read_buffer_limits", None)
+        if limit is not None:
+            # Of TLS: what it reads on when we do not, nobody counts.
+            limit(high=TLS_AHEAD_BYTES)
         self.begin_to_wait()
 
     def begin_to_wait(self) -> None:

@@ -277,6 +277,15 @@ def test_a_first_message_may_come_in_pieces(start_tls: Start, authority: Authori
         assert text.startswith(b"HTTP/1.1 200 ")
 
 
+def test_tls_reads_little_of_a_client_that_is_not_listened_to(start_tls: Start, authority: Authority) -> None:
+    service = start_tls()
+    with dial(service, authority.client()) as secure:
+        assert is_served(secure)
+        (connection,) = service.service.connections
+        transport: Any = connection._outlet.transport
+        assert transport.get_read_buffer_limits()[1] <= 16_384
+
+
 # What depends on the transport.
 
 

@@ -126,6 +126,19 @@ VIOLATIONS = {
             received(1_001, "a", op="drain", queue=FIFO),
         ],
     ),
+    "out of order in one answer": (
+        "order",
+        [group(0, "a"), group(1, "b"), of_fifo(2, "b", "a"), drained("a", queue=FIFO), drained("b", queue=FIFO)],
+    ),
+    "a publication that was refused": (
+        "refused",
+        [call("publish", 0, "a", outcome=REFUSED), drained("a")],
+    ),
+    "a publication in another queue": ("refused", [call("publish", 0, "a"), drained("a", queue="other")]),
+    "met in another queue, and then in its own": (
+        "refused",
+        [call("send", 0, "a"), received(1, "a", queue="other"), drained("a")],
+    ),
     "in another queue": ("refused", [call("send", 0, "a"), drained("a", queue="other")]),
     "half of a publication": ("lost", [call("publish", 0, "a", "b", outcome=UNKNOWN), drained("a")]),
     "a third time": (
