@@ -83,9 +83,9 @@ class _Record:
         return any(purge.outcome is Outcome.UNKNOWN or purge.end_s >= send.begin_s for purge in self.purges[send.queue])
 
     def was_short(self, begin_s: float, end_s: float) -> bool:
-        """Whether the disk was full, or broken, in that time."""
+        """Whether the disk was full, or broken, in that time, or a process was killed."""
         return any(
-            fault.kind in ("full", "broken") and fault.begin_s <= end_s and fault.end_s >= begin_s
+            fault.kind.startswith(("full", "broken", "kill")) and fault.begin_s <= end_s and fault.end_s >= begin_s
             for fault in self.history.faults
         )
 
@@ -346,7 +346,10 @@ def leases(record: _Record) -> Iterator[str]:
 
 
 def deliveries(record: _Record) -> Iterator[str]:
-    """A message goes to the dead-letter queue when it has had its deliveries; on a full disk it may have to wait."""
+    """A message goes to the dead-letter queue when it has had its deliveries.
+
+    On a full disk it may have to wait. A delivery that meets the death of its front-end may not be counted.
+    """
     for queue, most in record.history.max_receives.items():
         found: defaultdict[tuple[str, str], list[Call]] = defaultdict(list)
         for call in record.by_op["receive"]:

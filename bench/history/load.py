@@ -285,8 +285,7 @@ def drain(endpoint: str, recorder: Recorder) -> None:
             recorder.history.counts[queue] = _count(client, queue)
         for queue in QUEUES:
             while messages := _take(client, queue, recorder):
-                for message in messages:
-                    client.delete(queue, message.receipt_handle)
+                client.delete_batch(queue, [message.receipt_handle for message in messages])
             left = _count(client, queue)
             if left:
                 raise BenchError(f"{queue} still holds {left} messages that nobody gets")
