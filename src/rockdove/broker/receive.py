@@ -24,7 +24,7 @@ _CROWDED_US = SECOND_US
 # A receive that does not wait answers with nothing after so many moves of dead letters: there may be millions.
 _MOST_BURIALS = 10
 # Seconds that a receive which would not wait does, while a published batch is on its way into the queue.
-LANDING_S = 1
+LANDING_S = 5
 
 
 class Delivery(Struct, gc=False):

@@ -175,9 +175,15 @@ def test_a_purge_takes_what_is_published_not_what_is_staged(web: Web, queue: Sqs
     assert queue.bodies() == ["b"]
 
 
+@pytest.mark.parametrize("parts", ["1", "4"])
 @pytest.mark.parametrize("group", [None, "g"])
 def test_a_consumer_meets_no_end_before_all_is_there(
-    service: RunningService, web: Web, make_json: QueueMaker, group: str | None, monkeypatch: pytest.MonkeyPatch
+    service: RunningService,
+    web: Web,
+    make_json: QueueMaker,
+    group: str | None,
+    parts: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It takes what is there as quickly as it can, from the first message to the first empty answer."""
     land = Lander._land
@@ -187,7 +193,7 @@ def test_a_consumer_meets_no_end_before_all_is_there(
         await land(self, landings, landing, queue)
 
     monkeypatch.setattr(Lander, "_land", slowly)
-    queue, more = make_json(), {} if group is None else {"MessageGroupId": group}
+    queue, more = make_json(RockdovePhysicalQueues=parts), {} if group is None else {"MessageGroupId": group}
     for chunk in range(8):
         entries = [{"Id": str(at), "MessageBody": f"{chunk}/{at}", **more} for at in range(1_000)]
         _stage(web, queue, "one", chunk=chunk, Entries=entries)

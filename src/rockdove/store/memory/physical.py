@@ -35,7 +35,15 @@ class MemoryPhysical:
         return self._record
 
     def hint(self) -> Hint:
-        return EMPTY if self.pile is None else self.pile.hint()
+        if self.pile is None:
+            return EMPTY
+        hint = self.pile.hint()
+        # A claim tells that something is about to come: a visit is not in vain.
+        return replace(hint, next_us=0) if self._is_landing else hint
+
+    @property
+    def _is_landing(self) -> bool:
+        return self._record.number in self._unlanded
 
     def drop(self) -> None:
         if self.pile is not None:
@@ -52,7 +60,7 @@ class MemoryPhysical:
     def claim(self, want: Want, done: Done[Claimed]) -> None:
         claimed = self.pile.claim(want) if self.pile else Claimed([], [])
         if not claimed.entries:
-            claimed.landing = self._record.number in self._unlanded
+            claimed.landing = self._is_landing
         tell_soon(done, claimed)
         self.hidden(claimed)
 

@@ -3,7 +3,7 @@
 What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import apsw
@@ -13,7 +13,7 @@ from rockdove.core.fairness import Shares
 from rockdove.core.ids import physical_of
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
-from rockdove.store.base import MOST_DEAD, Appended, Claimed, Done, Draft, Hint, Want
+from rockdove.store.base import MOST_DEAD, Appended, Claimed, Draft, Want
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.common.tally import Tally
 from rockdove.store.sqlite import statement
@@ -53,8 +53,9 @@ class FairQueue(GroupedQueue):
         # Where the search for groups on disk goes on.
         self._cursor = ""
 
-    def hint(self) -> Hint:
-        return Hint(self.next_visible_us(), self.tally.total > 0, bool(self.shares.noisy(self.clock.now_us())))
+    @property
+    def is_noisy(self) -> bool:
+        return bool(self.shares.noisy(self.clock.now_us()))
 
     def hold(self, rows: list[tuple[int, str, int]]) -> None:
         """Begin with what is in flight on disk: rows (id, group, until)."""
@@ -91,15 +92,8 @@ class FairQueue(GroupedQueue):
         found, changes = self.delete_all(db, ids)
         return [row.id for row in found], changes
 
-    def claim(self, want: Want, done: Done[Claimed]) -> None:
-        if self.dropped or not self.tally.total:
-            done(Claimed([], []))
-            return
-        if self.is_crowded(want):
-            done(Claimed([], [], crowded=True))
-            return
-        now = self.clock.now_us()
-        noisy = self.shares.noisy(now)
+    def claim_call(self, want: Want, now_us: int) -> Callable[[apsw.Connection], tuple[Claimed, list[Change]]]:
+        noisy = self.shares.noisy(now_us)
         if self._turns.lost:
             self._find_groups()
         tried = False
@@ -110,13 +104,13 @@ class FairQueue(GroupedQueue):
             # changes were rolled back: look for the groups on disk again.
             self._turns.lost |= tried
             tried = True
-            outcome = self._claim(db, want, noisy, now)
+            outcome = self._claim(db, want, noisy, now_us)
             if not noisy and len(self._turns) > FEW_GROUPS:
-                self._settle(db, 2 * want.limit, now)
-            self._turns.look_further(now)
+                self._settle(db, 2 * want.limit, now_us)
+            self._turns.look_further(now_us)
             return outcome
 
-        self.change(call, done, told=self.told_hidden)
+        return call
 
     def claim_in(self, db: apsw.Connection, want: Want, now_us: int) -> tuple[Claimed, list[Change]]:
         """For leases, which no group is spared from: they take all there is."""

@@ -3,7 +3,7 @@
 What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import apsw
 
@@ -47,7 +47,11 @@ class GroupedQueue(Shelf):
                 outcome.landing = self.is_landing
             done(outcome)
 
-        self.change(lambda db: self.claim_in(db, want, now), claimed, told=self.told_hidden)
+        self.change(self.claim_call(want, now), claimed, told=self.told_hidden)
+
+    def claim_call(self, want: Want, now_us: int) -> Callable[[apsw.Connection], tuple[Claimed, list[Change]]]:
+        """What a claim does in the transaction."""
+        return lambda db: self.claim_in(db, want, now_us)
 
     def claim_in(self, db: apsw.Connection, want: Want, now_us: int) -> tuple[Claimed, list[Change]]:
         raise NotImplementedError

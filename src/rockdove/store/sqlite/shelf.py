@@ -132,7 +132,14 @@ class Shelf:
         return t
 
     def hint(self) -> Hint:
-        return Hint(self.next_visible_us(), self.tally.total > 0, False)
+        total = self.tally.total > 0
+        # A claim tells that something is about to come: a visit is not in vain.
+        return Hint(0, total, self.is_noisy) if self.is_landing else Hint(self.next_visible_us(), total, self.is_noisy)
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether a group holds more than its share of what is in flight."""
+        return False
 
     def next_visible_us(self) -> int | None:
         """A time before which there is certainly nothing to claim; None: there is nothing at all."""
