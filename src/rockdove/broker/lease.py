@@ -10,7 +10,7 @@ from rockdove.broker.ask import ask, need, unavailable
 from rockdove.broker.burial import bury, max_receives
 from rockdove.broker.context import Context
 from rockdove.broker.queue import Queue
-from rockdove.broker.receive import Delivery
+from rockdove.broker.receive import LANDING_S, Delivery
 from rockdove.broker.wait import WaitingRequest
 from rockdove.core import ids, limits
 from rockdove.core.errors import Fault, LeaseEnded, QueueDoesNotExist, ServiceUnavailable, StoreError
@@ -38,6 +38,8 @@ class LeaseRequest(WaitingRequest):
     _burying = 0
     # To move the dead away has failed: they are leased once more.
     _spares_dead = False
+    # A lease that would not wait is made without messages only when it is known that none is about to come.
+    _even_empty = False
     # When the next message becomes visible, as the last look has found.
     _next_us: int | None = None
 
@@ -63,6 +65,7 @@ class LeaseRequest(WaitingRequest):
     def _run_out(self) -> None:
         """The waiting time is over: with nothing there, the lease is made without messages."""
         self._wait_s = 0
+        self._even_empty = True
         if self._leave():
             self._look()
 
@@ -77,7 +80,7 @@ class LeaseRequest(WaitingRequest):
         self._begin_to_look()
         parts = self._parts()
         # A client that has gone waits for nothing.
-        even_empty = self._wait_s == 0 and not self._over
+        even_empty = self._even_empty and not self._over
         self._leases.lease(self._name, parts, self._want(), even_empty, self._told)
 
     def _told(self, leased: Leased | StoreError) -> None:
@@ -135,6 +138,12 @@ class LeaseRequest(WaitingRequest):
             case Outcome.ENDED:
                 self._answer(_ended(self._name))
             case Outcome.NOTHING:
+                if not self._wait_s:
+                    if leased.landing and not self._even_empty:
+                        # To consumers, all that is published is there: the next of it comes in a moment.
+                        self._wait_s = LANDING_S
+                    else:
+                        self._even_empty = True
                 without()
             case Outcome.MADE | Outcome.AGAIN:
                 self._give(leased)

@@ -175,17 +175,8 @@ def test_a_purge_takes_what_is_published_not_what_is_staged(web: Web, queue: Sqs
     assert queue.bodies() == ["b"]
 
 
-@pytest.mark.parametrize("parts", ["1", "4"])
-@pytest.mark.parametrize("group", [None, "g"])
-def test_a_consumer_meets_no_end_before_all_is_there(
-    service: RunningService,
-    web: Web,
-    make_json: QueueMaker,
-    group: str | None,
-    parts: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It takes what is there as quickly as it can, from the first message to the first empty answer."""
+@pytest.fixture
+def slowly_landing(monkeypatch: pytest.MonkeyPatch) -> None:
     land = Lander._land
 
     async def slowly(self: Lander, landings: Any, landing: Any, queue: Any) -> None:
@@ -193,6 +184,15 @@ def test_a_consumer_meets_no_end_before_all_is_there(
         await land(self, landings, landing, queue)
 
     monkeypatch.setattr(Lander, "_land", slowly)
+
+
+@pytest.mark.usefixtures("slowly_landing")
+@pytest.mark.parametrize("parts", ["1", "4"])
+@pytest.mark.parametrize("group", [None, "g"])
+def test_a_consumer_meets_no_end_before_all_is_there(
+    service: RunningService, web: Web, make_json: QueueMaker, group: str | None, parts: str
+) -> None:
+    """It takes what is there as quickly as it can, from the first message to the first empty answer."""
     queue, more = make_json(RockdovePhysicalQueues=parts), {} if group is None else {"MessageGroupId": group}
     for chunk in range(8):
         entries = [{"Id": str(at), "MessageBody": f"{chunk}/{at}", **more} for at in range(1_000)]
@@ -214,3 +214,30 @@ def test_a_consumer_meets_no_end_before_all_is_there(
         _publish(web, queue, Winner("one", 8, 0))
         consuming.result()
     assert len(found) == len(set(found)) == 8_000
+
+
+@pytest.mark.usefixtures("slowly_landing")
+@pytest.mark.parametrize("group", [None, "g"])
+def test_no_lease_is_empty_before_all_is_there(
+    service: RunningService, web: Web, make_json: QueueMaker, group: str | None
+) -> None:
+    queue, more = make_json(), {} if group is None else {"MessageGroupId": group}
+    for chunk in range(3):
+        _stage(web, queue, "one", chunk=chunk, Entries=[{"Id": "0", "MessageBody": str(chunk), **more}])
+    found: list[str] = []
+
+    def lease(sequence: int, **members: int) -> list[str]:
+        asked = {"QueueUrl": queue.url, "Consumer": "c", "Shard": 0, "Sequence": sequence, "Max": 1, **members}
+        return [message["Body"] for message in own.call("Rockdove.LeaseBatch", asked).json["Messages"]]
+
+    own = Web(service.port)
+    with ThreadPoolExecutor(1) as pool:
+        publishing = pool.submit(_publish, web, queue, Winner("one", 3, 0))
+        some, sequence = lease(0, WaitTimeSeconds=10), 0
+        while some:
+            found += some
+            sequence += 1
+            some = lease(sequence)
+        publishing.result()
+    own.close()
+    assert sorted(found) == ["0", "1", "2"]

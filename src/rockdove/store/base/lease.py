@@ -37,6 +37,8 @@ class Leased(Struct, array_like=True):
     to see to; and when the next entry becomes visible.
 
     Unlike those of a receive, dead entries are hidden for ``Want.timeout_us`` only.
+
+    ``landing`` tells, of one that was not made, that published messages are about to come.
     """
 
     outcome: Outcome
@@ -44,6 +46,7 @@ class Leased(Struct, array_like=True):
     made_us: int
     claims: list[tuple[int, Claimed]]
     number: int = 0
+    landing: bool = False
 
 
 def left(want: Want, claimed: Claimed) -> Want:

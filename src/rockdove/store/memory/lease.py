@@ -67,7 +67,8 @@ class MemoryLeases:
         entries = [entry for _, claimed in claims for entry in claimed.entries]
         dead = any(claimed.dead for _, claimed in claims)
         if not entries and (not even_empty or dead or not want.limit):
-            return Leased(Outcome.NOTHING, [], 0, claims)
+            landing = any(part.is_landing for part in parts if isinstance(part, MemoryPhysical))
+            return Leased(Outcome.NOTHING, [], 0, claims, landing=landing)
         self._leases[name] = _Kept(now_us, [entry.id for entry in entries])
         self._consumers.setdefault((name.queue, name.consumer), _Consumer(now_us))
         return Leased(Outcome.MADE, entries, now_us, claims, len(entries))

@@ -39,10 +39,11 @@ class MemoryPhysical:
             return EMPTY
         hint = self.pile.hint()
         # A claim tells that something is about to come: a visit is not in vain.
-        return replace(hint, next_us=0) if self._is_landing else hint
+        return replace(hint, next_us=0) if self.is_landing else hint
 
     @property
-    def _is_landing(self) -> bool:
+    def is_landing(self) -> bool:
+        """Whether published messages are about to come."""
         return self._record.number in self._unlanded
 
     def drop(self) -> None:
@@ -60,7 +61,7 @@ class MemoryPhysical:
     def claim(self, want: Want, done: Done[Claimed]) -> None:
         claimed = self.pile.claim(want) if self.pile else Claimed([], [])
         if not claimed.entries:
-            claimed.landing = self._is_landing
+            claimed.landing = self.is_landing
         tell_soon(done, claimed)
         self.hidden(claimed)
 

@@ -128,6 +128,8 @@ class SqliteLeases:
                 return
             for shelf, changes in made.changes:
                 shelf.land(changes)
+            if isinstance(made.leased, Leased) and made.leased.outcome is Outcome.NOTHING:
+                made.leased.landing = any(shelf.shelf.is_landing for shelf in shelves)
             done(made.leased)
             for number, claimed in made.leased.claims if isinstance(made.leased, Leased) else ():
                 shelf_of = self._shelves.get(number)
