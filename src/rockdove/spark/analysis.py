@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 # Tasks for each core: enough to even out what queues of different sizes cost.
 _TASKS_A_CORE: Final = 4
+# Rows of a file of a table, if there are more than that.
+_FILE_ROWS: Final = 500_000
+# Rows of the table of windows that the user is told of, and that are too many; and what a row takes on disk.
+_MANY_ROWS: Final = 10_000_000
+_MOST_ROWS: Final = 1_000_000_000
+_ROW_BYTES: Final = 40
 # Queues whose windows the report draws, those with most messages.
 DRAWN: Final = 20
 _NAMES: Final = ("name", "account", "queue")
@@ -74,6 +80,7 @@ def analyse(
     except ValueError as error:
         raise BadWindow(str(error)) from None
     say(f"{len(found.places):,} queues, {windows.number:,} windows of {windows.width / 1e6:g} s")
+    _guard(found.windows(windows), say)
     measured = measure(event.by_queue(events, owners(spark, found), found.parts, found.numbered), windows).persist()
     try:
         # This runs the large job; all later ones read what it leaves in memory.
@@ -87,6 +94,15 @@ def analyse(
     if sum(row["events"] for row in result.queues) < sum(files.events.values()):
         problems += unread(spark, files, events.schema)
     return result._replace(files=len(files.paths), problems=problems)
+
+
+def _guard(rows: int, say: Say) -> None:
+    """Tell what the table of windows may cost, if that is much, and refuse what would fill a disk."""
+    if rows > _MANY_ROWS:
+        cost = f"windows/ may have up to {rows:,} rows, {rows * _ROW_BYTES / 1e9:,.1f} GB"
+        if rows > _MOST_ROWS:
+            raise BadWindow(f"{cost}: choose a longer --window, or analyse fewer queues at a time")
+        say(f"{cost}; with a longer --window there are fewer")
 
 
 def measure(events: "DataFrame", windows: Windows) -> "DataFrame":
@@ -118,8 +134,9 @@ def _write(
     nameless = [f.lit(None).cast("string").alias(name) for name in _NAMES]
     number = f.lit(len(found.places))
     all_windows = overall.where(f.col("window") != WHOLE).select(*nameless, start, *figures(width, number))
-    _parquet(queues, ["name"], f"{out}/queues")
-    _parquet(all_windows.unionByName(queue_windows), ["window_start", "name"], f"{out}/windows")
+    _parquet(queues, ["name"], f"{out}/queues", len(found.places))
+    of_windows = windows.number + found.windows(windows)
+    _parquet(all_windows.unionByName(queue_windows), ["window_start", "name"], f"{out}/windows", of_windows)
 
     rows = sorted(_rows(queues), key=lambda row: row["name"])
     [whole] = _rows(overall.where(f.col("window") == WHOLE).select(*figures(length, number)))
@@ -168,5 +185,7 @@ def _queue_columns() -> list[Any]:
     ]
 
 
-def _parquet(table: "DataFrame", order: list[str], path: str) -> None:
-    table.coalesce(1).sortWithinPartitions(*order).write.mode("overwrite").parquet(path)
+def _parquet(table: "DataFrame", order: list[str], path: str, rows: int) -> None:
+    """`rows` is how many there are at most. Each file is sorted."""
+    files = max(1, rows // _FILE_ROWS)
+    table.coalesce(files).sortWithinPartitions(*order).write.mode("overwrite").parquet(path)

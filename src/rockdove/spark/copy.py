@@ -33,7 +33,7 @@ class Numbered(NamedTuple):
 
 
 class Extra(NamedTuple):
-    """What was counted for copies beyond what counts for one message, as the times at which it was counted."""
+    """Of which messages it was counted what counts once for all copies of a message: their places."""
 
     sent: Ints
     received: Ints
@@ -48,7 +48,8 @@ def extra(messages: Numbered) -> Extra | None:
     if not np.any(number > 1):
         return None
     several = number[group] > 1
-    found = Numbered(*(column[order][several] for column in messages))
+    places = order[several]
+    found = Numbered(*(column[places] for column in messages))
     group = np.unique(group[several], return_inverse=True)[1]
     by_sent = np.lexsort((_late(found.sent), group))
     by_receive = np.lexsort((_late(found.received), group))
@@ -59,7 +60,7 @@ def extra(messages: Numbered) -> Extra | None:
     damaged = _counted(found.fate & DAMAGED != 0, of_all & WHOLE == 0, group, by_sent)
     sent = _counted(found.sent != MISSING, None, group, by_sent)
     received = _counted(found.received != MISSING, None, group, by_receive)
-    return Extra(found.sent[sent], found.received[received], found.sent[lost], found.sent[damaged])
+    return Extra(places[sent], places[received], places[lost], places[damaged])
 
 
 def first_of_each(

@@ -1,6 +1,7 @@
-"""From sorted events to figures, one queue at a time: what Spark's tasks run on Arrow batches."""
+"""From sorted events to figures: what Spark's tasks run on Arrow batches."""
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -8,9 +9,10 @@ import pyarrow as pa
 
 from rockdove.spark import share
 from rockdove.spark.fold import LATENCY_BITS, LONGEST_US
+from rockdove.spark.line import sum_by
 from rockdove.spark.order import Ints
-from rockdove.spark.queue import BY_SENDER, LEVELS, MOMENTS, PERCENTILES, SUMS, WHOLE, Latencies, Queue
-from rockdove.spark.row import HASH_BITS, HASH_MASK, MISSING, rows
+from rockdove.spark.queue import BY_SENDER, LEVELS, MOMENTS, PERCENTILES, SUMS, WHOLE, Latencies, Queues
+from rockdove.spark.row import HASH_MASK, MISSING, rows
 from rockdove.spark.window import Windows
 
 # The number of no queue: rows that are of all queues of a task.
@@ -41,35 +43,31 @@ def measurer(windows: Windows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[
     def measure(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         buckets = {kind: Buckets() for kind in Latencies._fields}
         totals = Totals(windows)
-        for number, queue in _queues(batches, windows):
-            latencies = queue.latencies()
-            for kind, packed in latencies._asdict().items():
+        for queues in _blocks(batches, windows):
+            found = queues.figures()
+            for kind, packed in found.latencies._asdict().items():
                 buckets[kind].add(packed)
-            figures = queue.figures(latencies)
-            totals.add(figures)
-            yield _batch(number, None, figures)
+            for columns in chain([found.queues], found.windows):
+                totals.add(columns)
+                yield _batch(None, columns)
         yield totals.batch()
-        for kind, found in buckets.items():
-            yield found.batch(kind)
+        for kind, counted in buckets.items():
+            yield counted.batch(kind)
 
     return measure
 
 
-def _queues(batches: Iterable[pa.RecordBatch], windows: Windows) -> Iterator[tuple[int, Queue]]:
-    """Each queue once all its events are in it. The events of a task are sorted by their keys."""
-    number, queue = EVERY, Queue(windows)
+def _blocks(batches: Iterable[pa.RecordBatch], windows: Windows) -> Iterator[Queues]:
+    """Some queues at a time, once all their events are in them. The events of a task are sorted by their keys."""
+    queues = Queues(windows)
+    begun = False
     for batch in _whole_messages(batches):
-        events = rows(batch)
-        numbers = events.key >> HASH_BITS
-        begins = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]])
-        for begin, end in zip(begins, [*begins[1:], len(numbers)], strict=True):
-            if numbers[begin] != number:
-                if number != EVERY:
-                    yield number, queue
-                number, queue = int(numbers[begin]), Queue(windows)
-            queue.add(events, int(begin), int(end))
-    if number != EVERY:
-        yield number, queue
+        events, row, begun = rows(batch), 0, True
+        while (row := queues.add(events, row, len(batch))) < len(batch):
+            yield queues
+            queues = Queues(windows)
+    if begun:
+        yield queues
 
 
 def _whole_messages(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -93,9 +91,10 @@ def _whole_messages(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
         yield rest
 
 
-def _batch(number: int, kind: str | None, columns: dict[str, Any]) -> pa.RecordBatch:
+def _batch(kind: str | None, columns: dict[str, Any]) -> pa.RecordBatch:
+    """Rows of that kind; they are of all queues if there are no numbers."""
     length = len(columns["window"])
-    made = {"number": np.full(length, number), "kind": pa.array([kind] * length, pa.string()), **columns}
+    made = {"number": np.full(length, EVERY), "kind": pa.array([kind] * length, pa.string()), **columns}
     arrays = [
         _array(made[field.name], field.type) if field.name in made else pa.nulls(length, field.type) for field in SCHEMA
     ]
@@ -118,16 +117,16 @@ class Totals:
 
     def add(self, figures: dict[str, Ints]) -> None:
         # The whole time is window -1, which is the last place.
-        places = figures["window"]
+        places = figures["window"] % len(self._seen)
         self._seen[places] = True
         for sums, name in zip(self._sums, ADDED, strict=True):
-            sums[places] += figures[name]
+            sums += sum_by(places, figures[name], len(sums))
 
     def batch(self) -> pa.RecordBatch:
         places = np.flatnonzero(self._seen)
         windows = np.where(places == len(self._seen) - 1, WHOLE, places)
         sums = {name: row[places] for name, row in zip(ADDED, self._sums, strict=True)}
-        return _batch(EVERY, TOTAL, {"window": windows, **sums})
+        return _batch(TOTAL, {"window": windows, **sums})
 
 
 class Buckets:
@@ -153,7 +152,7 @@ class Buckets:
             "bucket": [fine, *(coarse[begin:end] & LONGEST_US for begin, end in spans)],
             "times": [fine_times, *(coarse_times[begin:end] for begin, end in spans)],
         }
-        return _batch(EVERY, kind, columns)
+        return _batch(kind, columns)
 
 
 class DeliveryCounts:

@@ -73,23 +73,41 @@ def longest_of_blocks(values: Ints, begins: Ints) -> Ints:
     return lengths
 
 
-def ranks_as_received(sent: Ints, high: Ints, low: Ints, received: Ints) -> Ints:
-    """The places in the order of sending, in the order of receiving.
+def begins_of(values: Ints) -> Ints:
+    """Where each stretch of equal values begins."""
+    return np.flatnonzero(np.r_[True, values[1:] != values[:-1]][: len(values)]).astype(np.int64, copy=False)
+
+
+def ranks_as_received(
+    sent: Ints, high: Ints, low: Ints, received: Ints, queue: Ints | None = None
+) -> tuple[Ints, Ints]:
+    """The places in the order of sending, in the order of receiving; and which message is at each.
 
     Messages are sent in the order of `sent`, then of their ids (`high`, `low`). Those received at the same moment have
-    no order among themselves, and are taken as in order.
+    no order among themselves, and are taken as in order. With several queues, which have all their messages side by
+    side, each has the places that its messages stand at.
     """
-    order = np.argsort(sent, kind="stable")
+    order = _sorted(sent, queue)
     times = sent[order]
     if np.any(times[1:] == times[:-1]):
-        order = np.lexsort((low.view(np.uint64), high.view(np.uint64), sent))
-    return np.argsort(received[order], kind="stable").astype(np.int64, copy=False)
+        of_queue = () if queue is None else (queue,)
+        order = np.lexsort((low.view(np.uint64), high.view(np.uint64), sent, *of_queue))
+    ranks = _sorted(received[order], queue)
+    return ranks, order[ranks]
 
 
-def ranks_by_sender(sender: Ints, seq: Ints, received: Ints) -> tuple[Ints, Ints]:
-    """The same for each sender by its own numbers: the places, one sender after the other, and where each begins."""
+def _sorted(values: Ints, queue: Ints | None) -> Ints:
+    order = np.argsort(values, kind="stable") if queue is None else np.lexsort((values, queue))
+    return order.astype(np.int64, copy=False)
+
+
+def ranks_by_sender(sender: Ints, seq: Ints, received: Ints) -> tuple[Ints, Ints, Ints]:
+    """The same for each sender by its own numbers: the places, one sender after the other, and where each begins.
+
+    The third tells which message is one of each sender's.
+    """
     order = np.lexsort((seq, sender))
     senders = sender[order]
-    begins = np.flatnonzero(np.r_[True, senders[1:] != senders[:-1]]).astype(np.int64)
+    begins = begins_of(senders)
     ranks = np.lexsort((received[order], senders)).astype(np.int64, copy=False)
-    return ranks, begins
+    return ranks, begins, order[begins]

@@ -1,4 +1,6 @@
-"""Spells of work: stretches of time, joined where they touch, and shared out to windows."""
+"""Spells of work: stretches of time, joined where they touch, in which messages of a queue were worked on."""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -7,37 +9,31 @@ from rockdove.spark.order import Ints
 from rockdove.spark.window import Windows
 
 
-def merge(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
-    """The same time without overlaps, in order."""
-    order = np.argsort(begins, kind="stable")
-    return _merged(begins[order], ends[order])
+class Spells(NamedTuple):
+    """Of which queue each is, and from when to when."""
+
+    queue: Ints
+    begin: Ints
+    end: Ints
+
+
+def merge(spells: Spells, windows: Windows) -> Spells:
+    """The same time without overlaps, in order, and nothing that is in no window. The queues are in order already."""
+    queue, begin, end = spells
+    is_one = len(queue) == 0 or queue[0] == queue[-1]
+    order = np.argsort(begin, kind="stable") if is_one else np.lexsort((begin, queue))
+    last = windows.begin + windows.width * windows.number
+    return Spells(*_merged(queue, np.clip(begin[order], windows.begin, last), np.clip(end[order], windows.begin, last)))
 
 
 @compiled
-def _merged(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
+def _merged(queue: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
+    of = np.empty(len(queue), np.int64)
     number = 0
-    for index in range(len(begins)):
-        if number and begins[index] <= ends[number - 1]:
-            ends[number - 1] = max(ends[number - 1], ends[index])
+    for index in range(len(begin)):
+        if number and of[number - 1] == queue[index] and begin[index] <= end[number - 1]:
+            end[number - 1] = max(end[number - 1], end[index])
         else:
-            begins[number], ends[number] = begins[index], ends[index]
+            of[number], begin[number], end[number] = queue[index], begin[index], end[index]
             number += 1
-    return begins[:number], ends[:number]
-
-
-def spread(begins: Ints, ends: Ints, windows: Windows) -> Ints:
-    """How many microseconds of the stretches fall into each window."""
-    return _spread(begins, ends, windows.begin, windows.width, windows.number)
-
-
-@compiled
-def _spread(begins: Ints, ends: Ints, first: int, width: int, number: int) -> Ints:
-    busy = np.zeros(number, np.int64)
-    for index in range(len(begins)):
-        at, end = max(begins[index], first), min(ends[index], first + width * number)
-        while at < end:
-            window = (at - first) // width
-            stop = min(end, first + (window + 1) * width)
-            busy[window] += stop - at
-            at = stop
-    return busy
+    return of[:number], begin[:number], end[:number]

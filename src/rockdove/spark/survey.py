@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from rockdove.spark.event import is_numbered
+from rockdove.spark.window import Windows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +24,7 @@ class Seen(NamedTuple):
     last: int
 
 
-class FileCut(NamedTuple):
+class NamedQueue(NamedTuple):
     """A queue: its number, which modulo the number of tasks is the task that measures it, and what people call it.
 
     That is its name alone, unless several accounts have a queue of that name.
@@ -33,6 +34,8 @@ class FileCut(NamedTuple):
     name: str
     account: str | None
     queue: str
+    first: int
+    last: int
 
 
 class Survey(NamedTuple):
@@ -41,10 +44,14 @@ class Survey(NamedTuple):
     first: int
     last: int
     events: int
-    places: list[FileCut]
+    places: list[NamedQueue]
     parts: int
     # Whether messages have numbers of their senders.
     numbered: bool
+
+    def windows(self, windows: Windows) -> int:
+        """How many windows the queues have at most, which is if something is left in each until the end."""
+        return sum(windows.number - (place.first - windows.begin) // windows.width for place in self.places)
 
 
 def survey(events: "DataFrame", parts: int) -> Survey | None:
@@ -94,12 +101,12 @@ def settle(found: Sequence[Seen]) -> list[Seen]:
     return sorted(settled.values(), key=lambda seen: (seen.queue, seen.account or ""))
 
 
-def _places(found: Sequence[Seen], parts: int) -> list[FileCut]:
+def _places(found: Sequence[Seen], parts: int) -> list[NamedQueue]:
     names = Counter(seen.queue for seen in found)
     places = []
     for number, seen in zip(numbers([seen.events for seen in found], parts), found, strict=True):
         name = seen.queue if names[seen.queue] == 1 else f"{seen.account or 'unknown'}/{seen.queue}"
-        places.append(FileCut(number, name, seen.account, seen.queue))
+        places.append(NamedQueue(number, name, *seen[:2], *seen[-2:]))
     return places
 
 
@@ -126,7 +133,7 @@ def numbers(sizes: Sequence[int], parts: int) -> list[int]:
 
 def places(spark: "SparkSession", found: Survey) -> "DataFrame":
     kinds = {"number": pa.int64(), "name": pa.string(), "account": pa.string(), "queue": pa.string()}
-    return _table(spark, found.places, kinds)
+    return _table(spark, [place[: len(kinds)] for place in found.places], kinds)
 
 
 def owners(spark: "SparkSession", found: Survey) -> "DataFrame":

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from rockdove.spark import line as line_module
+from rockdove.spark import queue as queue_module
 from rockdove.spark import row as row_module
 from rockdove.spark.fold import fold
 from rockdove.spark.measure import measurer
@@ -95,6 +97,45 @@ def test_figures_are_those_of_a_plain_computation(found: list[Event], size: int,
         windows = [row for row in lines if row["number"] == line["number"] and row["window"] != WHOLE]
         for count in ("sent", "received", "receives", "deleted", "lost", "misses", "hits", "busy_us", "displaced"):
             assert sum(row[count] for row in windows) == line[count], count
+
+
+@pytest.mark.parametrize("full", [1, 30])
+def test_figures_are_the_same_however_queues_are_put_together(full: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Event] = []
+    for n in range(40):
+        queue = f"q{n:02}"
+        number = {"queue": queue, "side": "client", "sender": "s"}
+        for m in range(n % 7):
+            found += [
+                sent(f"{queue}-{m}", n + m, **number, seq=m),
+                received(f"{queue}-{m}", 300 - m, n, **number, seq=m),
+            ]
+            found += [event("delete", 301, f"{queue}-{m}", queue=queue), event("miss", 350 - n, queue=queue)]
+        found += [sent(f"{queue}-again", n + 5, **number, seq=0), event("send", n, queue=queue, status=500)]
+        found += [event("purge", 400 - n, queue=queue)] * (n % 3)
+    _, together = measured(found, size=100)
+    monkeypatch.setattr(queue_module, "FULL_EVENTS", full)
+    monkeypatch.setattr(line_module, "AT_ONCE", 3)
+    _, apart = measured(found, size=11)
+    assert sorted(together, key=place) == sorted(apart, key=place)
+
+
+def place(line: dict[str, Any]) -> tuple[int, int, str]:
+    return line["number"], line["window"], line["kind"] or ""
+
+
+def test_windows_without_anything_have_no_row() -> None:
+    """But those have one in which a message waits or is in flight, though nothing happens."""
+    found = [sent("a", 0), received("a", 3, 0), event("delete", 6, "a"), event("send", 20, status=500)]
+    _, lines = measured(found, size=100)
+    shown = {line["window"]: (line["waiting"], line["in_flight"]) for line in lines if line["number"] == 0}
+    assert shown == {
+        WHOLE: (0, 0),
+        **dict.fromkeys(range(3), (1, 0)),
+        **dict.fromkeys(range(3, 6), (0, 1)),
+        6: (0, 0),
+        20: (0, 0),
+    }
 
 
 def in_us(value: float | None) -> int | None:

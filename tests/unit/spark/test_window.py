@@ -1,8 +1,10 @@
 """How the time of a trace is cut."""
 
+import numpy as np
 import pytest
 
-from rockdove.spark.spell import merge, spread
+from rockdove.spark.line import Shown, Walk
+from rockdove.spark.spell import Spells, merge
 from rockdove.spark.window import MOST, USUAL, Windows, cut
 
 SECOND = 1_000_000
@@ -28,8 +30,16 @@ def test_too_many_windows_are_refused() -> None:
 
 
 def test_work_is_shared_out_to_windows() -> None:
-    import numpy as np
-
-    begins, ends = merge(np.array([25, 5, 8, 40]), np.array([28, 12, 9, 41]))
-    assert (begins.tolist(), ends.tolist()) == ([5, 25, 40], [12, 28, 41])
-    assert spread(begins, ends, Windows(0, 10, 3)).tolist() == [5, 2, 3]
+    """That of the second queue begins before that of the first."""
+    columns = ([0, 0, 0, 0, 1], [25, 5, 8, 40, 1], [28, 12, 9, 41, 22])
+    windows = Windows(0, 10, 3)
+    spells = merge(Spells(*map(np.array, columns)), windows)
+    assert [column.tolist() for column in spells] == [[0, 0, 0, 1], [5, 25, 30, 1], [12, 28, 30, 22]]
+    none = np.zeros(0, np.int64)
+    shown = Shown(np.zeros(2, np.int64), np.array([0, 1]), np.array([2, 2]))
+    [lines] = Walk(windows, shown, none, none, none, spells)
+    assert [column.tolist() for column in (lines.queue, lines.window, lines.busy)] == [
+        [0, 0, 0, 1, 1],
+        [0, 1, 2, 1, 2],
+        [5, 2, 3, 10, 2],
+    ]

@@ -104,7 +104,8 @@ def _map(found: Analysis) -> str:
     starts = [row["window_start"] for row in found.windows]
     names = list(found.windows_by_queue)
     levels = [{row["window_start"]: row["waiting"] for row in found.windows_by_queue[name]} for name in names]
-    rows = [[level.get(start) for start in starts] for level in levels]
+    # Windows without anything have no row.
+    rows = [[level.get(start, 0) for start in starts] for level in levels]
     if not any(value for row in rows for value in row):
         return ""
     busiest = "The queues" if len(names) == len(found.queues) else f"The {len(names)} busiest queues"
