@@ -9,11 +9,31 @@ if TYPE_CHECKING:
 
 
 def register(spark: "SparkSession") -> None:
-    """After this, ``spark.readStream.format("rockdove")`` works, also on executors that have no Rockdove installed."""
+    """After this, ``spark.readStream.format("rockdove")`` works, also on executors that have no Rockdove installed.
+
+    It takes sessions of Spark Connect, too; for streams its server must have Rockdove.
+    """
     from rockdove.spark.datasource import RockdoveSource
+
+    if type(spark).__module__.startswith("pyspark.sql.connect."):
+        # First, because the server imports it when it registers the format.
+        _upload(spark)
+    else:
+        _add_file(spark)
+    spark.dataSource.register(RockdoveSource)
+
+
+def _upload(spark: "SparkSession") -> None:
+    """To a server of Spark Connect, for this session. Streams do not get it: for them it must be installed there."""
+    from rockdove.spark.session import package
+
+    with tempfile.TemporaryDirectory(prefix="rockdove-") as folder:
+        spark.addArtifacts(str(package(Path(folder))), pyfile=True)
+
+
+def _add_file(spark: "SparkSession") -> None:
     from rockdove.spark.session import PACKAGE, package
 
-    spark.dataSource.register(RockdoveSource)
     context = spark.sparkContext
     # Spark refuses a second file of the same name.
     is_there = any(path.endswith(f"/{PACKAGE}") for path in context.listFiles)

@@ -10,6 +10,7 @@ import pytest
 from rockdove.cli.main import run
 from rockdove.client import Client
 from rockdove.spark.session import session
+from tests.integration.spark.bare import python_without_rockdove
 from tests.integration.spark.quick import LIGHT, SETTINGS, archived
 from tests.support.made_trace import Event, write
 from tests.support.server import ServerFactory
@@ -43,6 +44,12 @@ def quick(environment: None, tmp_path_factory: pytest.TempPathFactory) -> "Itera
 def spark(quick: None) -> "Iterator[SparkSession]":
     with session("local[2]", SETTINGS) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python of another machine, which has no Rockdove."""
+    return python_without_rockdove(tmp_path_factory.mktemp("python") / "env")
 
 
 @pytest.fixture

@@ -5,14 +5,11 @@ An analysis; and queries from a queue to a queue whose executors are killed, and
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-import sysconfig
 import time
 import urllib.request
-import venv
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -23,6 +20,7 @@ import pyspark
 import pytest
 
 from rockdove.client import Client
+from tests.integration.spark.bare import clean_environment
 from tests.integration.spark.quick import LIGHT, archived
 from tests.support import plain_analysis
 from tests.support.driver import Driver
@@ -36,20 +34,6 @@ PATIENCE_S = 600
 
 # One cluster for all of them.
 pytestmark = pytest.mark.xdist_group("cluster")
-
-
-@pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Python with our packages, but without Rockdove: what an editable installation adds is not looked at there."""
-    home = tmp_path_factory.mktemp("python") / "env"
-    venv.create(home, with_pip=False, symlinks=True)
-    packages = next(home.glob("lib/python*/site-packages"))
-    (packages / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    program = home / "bin" / "python"
-    look = [str(program), "-c", "import numba, pyarrow, importlib.util; print(importlib.util.find_spec('rockdove'))"]
-    done = subprocess.run(look, capture_output=True, text=True, check=True, env=_clean(), cwd=home)
-    assert done.stdout == "None\n"
-    return program
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +56,7 @@ def master(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
         for number, command in enumerate(commands):
             with (folder / f"{number}.log").open("wb") as log:
                 # Workers run in a folder of their own, so that they cannot find our sources beside them.
-                place = {"cwd": folder, "env": _clean(), "stdout": log, "stderr": log}
+                place = {"cwd": folder, "env": clean_environment(), "stdout": log, "stderr": log}
                 running.append(subprocess.Popen([SPARK_CLASS, *command], **place))  # type: ignore[call-overload]
         _await_workers(page, 2)
         yield url
@@ -81,16 +65,6 @@ def master(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
             process.terminate()
         for process in running:
             process.wait(PATIENCE_S)
-
-
-def _clean() -> dict[str, str]:
-    """The environment of a machine that knows nothing of this repository."""
-    ours = re.compile("PYTHON|PYSPARK|SPARK|ROCKDOVE|VIRTUAL_ENV|COV")
-    return {name: value for name, value in os.environ.items() if not ours.match(name)} | {
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": "512m",
-        "SPARK_DAEMON_JAVA_OPTS": f"{LIGHT} {archived()}",
-    }
 
 
 def _await_workers(page: int, number: int) -> None:

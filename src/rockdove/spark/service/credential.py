@@ -2,6 +2,7 @@
 
 import configparser
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -14,16 +15,23 @@ ACCESS_KEY: Final = "accessKey"
 SECRET_KEY: Final = "secretKey"
 SESSION_TOKEN: Final = "sessionToken"
 PROFILE: Final = "profile"
-NAMES: Final = (ACCESS_KEY, SECRET_KEY, SESSION_TOKEN, PROFILE)
+FILE: Final = "credentialsFile"
+NAMES: Final = (ACCESS_KEY, SECRET_KEY, SESSION_TOKEN, PROFILE, FILE)
+# Spark Connect gives the files of each session a number; other sessions share this one.
+_ARTIFACTS: Final = ("SPARK_JOB_ARTIFACT_UUID", "default")
 
 
 def find(options: Options, environment: Mapping[str, str] = os.environ) -> Credentials | None:
     """None: requests go unsigned. Raises `BadOption`."""
     if (given := _given(options)) is not None:
+        _warn(environment)
         return given
-    profile = options.text(PROFILE) or environment.get("AWS_PROFILE")
-    if profile is not None and (options.text(PROFILE) or "AWS_ACCESS_KEY_ID" not in environment):
-        return _of_profile(profile, environment)
+    profile, file = options.text(PROFILE), options.text(FILE)
+    if profile is not None or file is not None:
+        return _of_profile(profile or environment.get("AWS_PROFILE") or "default", file, environment)
+    profile = environment.get("AWS_PROFILE")
+    if profile is not None and "AWS_ACCESS_KEY_ID" not in environment:
+        return _of_profile(profile, None, environment)
     key, secret = environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY")
     return Credentials(key, secret, environment.get("AWS_SESSION_TOKEN") or None) if key and secret else None
 
@@ -37,13 +45,25 @@ def _given(options: Options) -> Credentials | None:
         if options.text(SESSION_TOKEN) is not None:
             raise BadOption(f"the option {ACCESS_KEY} is missing: {SESSION_TOKEN} alone signs nothing")
         return None
-    if options.text(PROFILE) is not None:
-        raise BadOption(f"the option {PROFILE} and the option {ACCESS_KEY} exclude each other")
+    for other in (PROFILE, FILE):
+        if options.text(other) is not None:
+            raise BadOption(f"the option {other} and the option {ACCESS_KEY} exclude each other")
     return Credentials(key, secret, options.text(SESSION_TOKEN))
 
 
-def _of_profile(profile: str, environment: Mapping[str, str]) -> Credentials:
-    path = Path(environment.get("AWS_SHARED_CREDENTIALS_FILE") or Path.home() / ".aws" / "credentials")
+def _warn(environment: Mapping[str, str]) -> None:
+    """Spark hides keys in plans and on its pages, but Spark Connect does not."""
+    name, shared = _ARTIFACTS
+    if environment.get(name, shared) != shared:
+        print(  # noqa: T201
+            f"rockdove: Spark Connect shows the options {ACCESS_KEY} and {SECRET_KEY} on its page and in its log. "
+            f"Use the option {PROFILE} or {FILE}, or the server's environment, instead",
+            file=sys.stderr,
+        )
+
+
+def _of_profile(profile: str, file: str | None, environment: Mapping[str, str]) -> Credentials:
+    path = Path(file or environment.get("AWS_SHARED_CREDENTIALS_FILE") or Path.home() / ".aws" / "credentials")
     # What is no profile in this file is not ours to judge, and a secret may hold a percent sign.
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
@@ -52,5 +72,6 @@ def _of_profile(profile: str, environment: Mapping[str, str]) -> Credentials:
         key, secret = section["aws_access_key_id"], section["aws_secret_access_key"]
     except (KeyError, OSError, UnicodeDecodeError, configparser.Error):
         # Without the cause: it may quote the file.
-        raise BadOption(f"the option {PROFILE}: {path} has no keys for a profile named {profile!r}") from None
+        named = FILE if file else PROFILE
+        raise BadOption(f"the option {named}: {path} has no keys for a profile named {profile!r}") from None
     return Credentials(key, secret, section.get("aws_session_token") or None)

@@ -68,3 +68,25 @@ def test_a_place_goes_to_executors_with_its_credentials_and_shows_none() -> None
     found = place.find(Options({"queue": "jobs", "accessKey": "a", "secretKey": "hush", "sessionToken": "hush"}))
     assert pickle.loads(pickle.dumps(found)).credentials == Credentials("a", "hush", "hush")
     assert "hush" not in f"{found!r}{found}"
+
+
+def test_a_file_that_was_asked_for(tmp_path: Path, profiles: dict[str, str]) -> None:
+    path = tmp_path / "mounted"
+    path.write_text("[default]\naws_access_key_id = of-file\naws_secret_access_key = f\n")
+    assert find(Options({"credentialsFile": str(path)}), ENVIRONMENT | profiles) == Credentials("of-file", "f")
+    chosen = Options({"credentialsFile": profiles["AWS_SHARED_CREDENTIALS_FILE"], "profile": "work"})
+    assert find(chosen, ENVIRONMENT) == Credentials("of-profile", "p%s")
+    with pytest.raises(BadOption, match="option credentialsFile: /nowhere has no keys for a profile named 'default'"):
+        find(Options({"credentialsFile": "/nowhere"}), ENVIRONMENT)
+    with pytest.raises(BadOption, match="credentialsFile and the option accessKey exclude each other"):
+        find(Options({"credentialsFile": "/x", "accessKey": "k", "secretKey": "s"}), {})
+
+
+def test_keys_in_options_are_warned_of_on_spark_connect(capsys: pytest.CaptureFixture[str]) -> None:
+    keys = Options({"accessKey": "mine", "secretKey": "hush"})
+    find(keys, {"SPARK_JOB_ARTIFACT_UUID": "default"})
+    assert capsys.readouterr().err == ""
+    find(keys, {"SPARK_JOB_ARTIFACT_UUID": "6c460a53-926b-45ef-9cee-c28c89ef24cb"})
+    said = capsys.readouterr().err
+    assert "Spark Connect shows the options" in said
+    assert "hush" not in said
