@@ -15,7 +15,7 @@ import pytest
 
 from rockdove.core.clock import ManualClock
 from rockdove.core.errors import DataFolderError, StoreError
-from rockdove.store.base import Snapshot
+from rockdove.store.base import Page, Scanned, Snapshot
 from rockdove.store.sqlite.check import Report, check
 from rockdove.store.sqlite.folder import DATABASE, LOCK, LOG, PAGE_BYTES
 from rockdove.store.sqlite.store import SqliteStore
@@ -358,8 +358,8 @@ def test_flipped_bytes_anywhere(folders: dict[str, Path], tmp_path: Path, rng: r
             for record in store.snapshot.queues:
                 for part in record.physical:
                     physical = store.store.physical(record, part)
-                    outcome = store.do(store.store.browsing.scan, physical, 0, 10_000, 1_000_000)
-                    assert isinstance(outcome, list | StoreError)
+                    outcome = store.do(store.store.browsing.scan, physical, Page(0, 10_000, 1_000_000))
+                    assert isinstance(outcome, Scanned | StoreError)
         finally:
             store.close()
     assert found > FLIPS // 3

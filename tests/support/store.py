@@ -32,8 +32,10 @@ from rockdove.store.base import (
     Hint,
     Leased,
     Leases,
+    Page,
     Physical,
     Publications,
+    Scanned,
     Sight,
     Snapshot,
     Store,
@@ -391,7 +393,10 @@ class Queue:
         return found
 
     def scan(self, after: int = 0, limit: int = 1_000, room_bytes: int = 1_000_000) -> list[Entry]:
-        return cast(list[Entry], self.bench.do(self.bench.browsing.scan, self.physical(), after, limit, room_bytes))
+        return self.scanned(Page(after, limit, room_bytes)).entries
+
+    def scanned(self, page: Page) -> Scanned:
+        return cast(Scanned, self.bench.do(self.bench.browsing.scan, self.physical(), page))
 
     def expire(self, retention_s: float) -> int:
         """How many it removed."""

@@ -8,7 +8,7 @@ from rockdove.broker.receive import Delivery
 from rockdove.broker.turn import MemoryTurns
 from rockdove.core import ids, limits
 from rockdove.core.message import Entry
-from rockdove.store.base import Browsing, Physical, Sight, Store
+from rockdove.store.base import Browsing, Page, Physical, Scanned, Sight, Store
 
 # Looks that have messages in memory at once; others wait. What they hold is no client's fault, and so nobody's to free.
 AT_ONCE = 4
@@ -38,23 +38,31 @@ class Look:
         finally:
             self._turns.give()
 
-    async def page(self, queue: Queue, after: int, limit: int) -> list[tuple[int, Delivery]]:
+    async def page(
+        self, queue: Queue, page: Page, only: int | None = None
+    ) -> tuple[list[tuple[int, Delivery]], int | None]:
         """A page of all messages, those of one physical queue after those of another, each in the order of sending.
 
         Goes on after the entry with this id. No call changes an id, so that what is there throughout is met once.
+        Gives the id to go on after, too; None: there are no more. ``only``: that physical queue, by its index.
         """
         browsing = self._browsing()
+        parts = sorted(enumerate(queue.physical), key=lambda each: each[1].record.number)
+        wanted = [
+            (index, physical)
+            for index, physical in parts
+            if physical.record.number >= ids.physical_of(page.after) and only in (None, index)
+        ]
         await self._turns.turn(queue.key)
         try:
-            for index, physical in sorted(enumerate(queue.physical), key=lambda each: each[1].record.number):
-                if physical.record.number < ids.physical_of(after):
-                    continue
-                entries = await ask(partial(browsing.scan, physical, after, limit, limits.MAX_ANSWER_BYTES))
-                if entries:
-                    return [(index, Delivery(physical, entry, 0)) for entry in entries]
+            for index, physical in wanted:
+                found: Scanned = await ask(partial(browsing.scan, physical, page))
+                if found.entries or found.after is not None:
+                    after = found.after or ids.entry_id(physical.record.number, ids.SEQUENCE_MASK)
+                    return [(index, Delivery(physical, entry, 0)) for entry in found.entries], after
         finally:
             self._turns.give()
-        return []
+        return [], None
 
     def _browsing(self) -> Browsing:
         return need(self._store.browsing, "browsing", self._store.name)

@@ -146,11 +146,18 @@ def peek_page(
     token: str | None = None,
     system_attributes: Sequence[str] = ALL,
     message_attributes: Sequence[str] = ALL,
+    physical_queue: int | None = None,
+    sent_from: float | None = None,
+    sent_until: float | None = None,
+    group_id: str | None = None,
 ) -> Steps[extension.PeekResult]:
     """One page of a look at all messages, in any state: up to ``limit`` of them (1,000 at most) and 8 MiB.
 
     The next page is asked for by the ``next_token`` of this one; the last one has none. A message that is there from
     the first page to the last is on one of them, and on one only.
+
+    The last four choose messages: those in one physical queue, those sent from one time to before another (seconds
+    since 1970), those of one group. A page may have none of them and a token all the same.
     """
     url = yield from names.url(queue)
     request = extension.Peek(
@@ -160,6 +167,10 @@ def peek_page(
         message_attribute_names=list(message_attributes) or None,
         order="sent",
         next_token=token,
+        physical_queue=physical_queue,
+        sent_from=sent_from,
+        sent_until=sent_until,
+        message_group_id=group_id,
     )
     return (yield from ask(request, extension.PeekResult))
 

@@ -18,7 +18,7 @@ from rockdove.server import batch
 from rockdove.server.call import Call
 from rockdove.server.render import Selection, peeked, received, select
 from rockdove.server.tracer import Tracer
-from rockdove.store.base import Appended, Draft
+from rockdove.store.base import LATEST_US, Appended, Draft, Page
 from rockdove.wire import extension, shape
 
 # Of tokens between pages, which are ids of entries.
@@ -173,11 +173,19 @@ class Messages:
         most = limits.MAX_RECEIVE_EXTENDED if after is None else limits.MAX_PEEK_PAGE
         limit = within("MaxNumberOfMessages", request.max_number_of_messages, 10, 1, most)
         selection = select(request.message_system_attribute_names, None, request.message_attribute_names)
-        found = await (self._look.next(queue, limit) if after is None else self._look.page(queue, after, limit))
+        last: int | None = None
+        if after is None:
+            _refuse_choice(request)
+            found = await self._look.next(queue, limit)
+        else:
+            part = request.physical_queue
+            if part is not None:
+                within("PhysicalQueue", part, 0, 0, limits.MAX_PHYSICAL_QUEUES - 1)
+            found, last = await self._look.page(queue, _page(request, after, limit), part)
         now = self._clock.now_us()
         return extension.PeekResult(
             messages=[peeked(queue, index, delivery, selection, now) for index, delivery in found],
-            next_token=None if after is None or not found else str(found[-1][1].entry.id),
+            next_token=None if last is None else str(last),
         )
 
     # Delete, change visibility.
@@ -273,6 +281,38 @@ def within(name: str, value: int | None, default: int, low: int, high: int) -> i
             f"Reason: Must be {f'>= {low} and <=' if low == 0 else f'between {low} and'} {high}, if provided."
         )
     return value
+
+
+def _refuse_choice(request: extension.Peek) -> None:
+    for name, value in (
+        ("PhysicalQueue", request.physical_queue),
+        ("SentFrom", request.sent_from),
+        ("SentUntil", request.sent_until),
+        ("MessageGroupId", request.message_group_id),
+    ):
+        if value is not None:
+            raise InvalidParameterValue(f"{name} needs Order to be sent.")
+
+
+def _page(request: extension.Peek, after: int, limit: int) -> Page:
+    return Page(
+        after=after,
+        limit=limit,
+        room_bytes=limits.MAX_ANSWER_BYTES,
+        sent_from_us=_micros("SentFrom", request.sent_from, 0),
+        sent_until_us=_micros("SentUntil", request.sent_until, LATEST_US),
+        group=request.message_group_id,
+    )
+
+
+def _micros(name: str, seconds: float | None, default: int) -> int:
+    if seconds is None:
+        return default
+    if not 0 <= seconds < LATEST_US / SECOND_US:
+        raise InvalidParameterValue(
+            f"Value {seconds} for parameter {name} is invalid. Reason: Must be seconds since 1970."
+        )
+    return round(seconds * SECOND_US)
 
 
 def _after(order: str | None, token: str | None) -> int | None:

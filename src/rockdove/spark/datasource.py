@@ -37,7 +37,7 @@ class RockdoveSource(DataSource):
         return columns.ddl(options)
 
     def reader(self, schema: "StructType") -> DataSourceReader:
-        from rockdove.spark.source.batch import Drain, Peek
+        from rockdove.spark.source.batch import ChoosingPeek, Drain, Peek
 
         options = self._source_options()
         chosen, where, table = source.for_batch(options), place.find(options), columns.table(options, schema)
@@ -49,7 +49,7 @@ class RockdoveSource(DataSource):
                 )
         if chosen.lease_id is not None:
             return Drain(where, table, chosen.lease_id, chosen.most, chosen.partitions)
-        return Peek(where, table, chosen.most)
+        return (ChoosingPeek if chosen.push else Peek)(where, table, chosen.most, chosen.partitions)
 
     def streamReader(self, schema: "StructType") -> DataSourceStreamReader:  # noqa: N802
         from rockdove.spark.source.broken import BrokenStream
@@ -71,6 +71,8 @@ class RockdoveSource(DataSource):
             return LeaseStream(where, table, chosen)
         if chosen.journal is None:
             raise source.no_journal(f"{where.name}, which is not Rockdove,")
+        if chosen.per_second is not None:
+            raise BadOption(f"the option {source.PER_SECOND} is for queues of Rockdove, not for those behind a journal")
         return JournalStream(where, table, chosen, chosen.journal)
 
     def writer(self, schema: "StructType", overwrite: bool) -> DataSourceArrowWriter:

@@ -16,6 +16,11 @@ class Peek(Request, kw_only=True):
     # "visible": those that can be received next. "sent": all, page by page.
     order: str | None = None
     next_token: str | None = None
+    # Which of all: of one physical queue, sent from one time to before another (seconds since 1970), of one group.
+    physical_queue: Integer | None = None
+    sent_from: float | None = None
+    sent_until: float | None = None
+    message_group_id: str | None = None
 
 
 class PeekedMessage(Result, kw_only=True):

@@ -3,16 +3,18 @@
 import random
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
 
 from rockdove.client import Client, Outgoing
 from rockdove.spark.service import place
 from rockdove.spark.service.option import Options
 from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused
-from rockdove.spark.source.batch import Drain, Peek
+from rockdove.spark.source.batch import ChoosingPeek, Drain, Peek
 from rockdove.spark.source.schema import Table
 from tests.contract.spark.conftest import bodies, counts
 from tests.support.service import RunningService
@@ -27,24 +29,24 @@ def rows(reader: Any) -> list[dict[str, Any]]:
 def test_a_look_disturbs_nothing(where: QueuePlace, narrow: Table, client: Client, queue: str) -> None:
     client.send_batch(queue, bodies(30))
     for _ in range(2):
-        found = rows(Peek(where, narrow, None))
+        found = rows(Peek(where, narrow, None, None))
         assert Counter(row["body"] for row in found) == Counter(bodies(30))
         assert {row["receive_count"] for row in found} == {0}
     assert counts(client, queue) == (30, 0)
-    assert len(rows(Peek(where, narrow, 7))) == 7
+    assert len(rows(Peek(where, narrow, 7, None))) == 7
 
 
 def test_a_look_shows_all_that_a_deep_queue_has(where: QueuePlace, narrow: Table, client: Client, queue: str) -> None:
     for chunk in range(10):
         client.publish_once(queue, "fill", chunk, 0, "one", bodies(1_000, begin=1_000 * chunk))
-    found = rows(Peek(where, narrow, None))
+    found = rows(Peek(where, narrow, None, None))
     assert Counter(row["body"] for row in found) == Counter(bodies(10_000))
-    assert len(rows(Peek(where, narrow, 2_345))) == 2_345
+    assert len(rows(Peek(where, narrow, 2_345, None))) == 2_345
     assert counts(client, queue) == (10_000, 0)
 
 
 def test_an_empty_queue_is_an_empty_table(where: QueuePlace, narrow: Table) -> None:
-    assert rows(Peek(where, narrow, None)) == []
+    assert rows(Peek(where, narrow, None, None)) == []
     assert rows(Drain(where, narrow, "x", None, None)) == []
 
 
@@ -146,3 +148,43 @@ def test_a_drain_takes_nothing_in_place_of_what_was_deleted(
         row["message_id"] for row in more
     )
     assert counts(client, queue) == (8, 8)
+
+
+def test_a_look_has_a_task_for_each_physical_queue(
+    where: QueuePlace, narrow: Table, client: Client, queue: str
+) -> None:
+    client.send_batch(queue, bodies(30))
+    for wanted, tasks in ((None, 3), (2, 2), (1, 1), (9, 3)):
+        peek = Peek(where, narrow, None, wanted)
+        assert len(peek.partitions()) == tasks
+        assert Counter(row["body"] for row in rows(peek)) == Counter(bodies(30))
+    assert len(Peek(where, narrow, 7, None).partitions()) == 1
+
+
+def test_the_service_chooses_by_time_and_group(
+    where: QueuePlace, narrow: Table, client: Client, queue: str, steady: RunningService
+) -> None:
+    """Spark looks at what comes out again: nothing may be missing, and some may be too much."""
+    sent = []
+    for number in range(4):
+        client.send(queue, f"message {number}", group_id="even" if number % 2 == 0 else "odd")
+        [message] = [message for message in client.peek(queue, limit=10) if message.body == f"message {number}"]
+        sent.append(datetime.fromtimestamp(int(message.attributes["SentTimestamp"]) / 1_000, UTC))
+        steady.advance(10)
+
+    def chosen(*filters: Filter) -> list[str]:
+        peek = ChoosingPeek(where, narrow, None, None)
+        assert list(peek.pushFilters(list(filters))) == list(filters)
+        return sorted(row["body"] for row in rows(peek))
+
+    at, group = ("sent_at",), ("group_id",)
+    assert chosen() == bodies(4)
+    assert chosen(EqualTo(group, "odd")) == ["message 1", "message 3"]
+    assert chosen(GreaterThanOrEqual(at, sent[2])) == ["message 2", "message 3"]
+    assert chosen(LessThanOrEqual(at, sent[1])) == ["message 0", "message 1"]
+    later = timedelta(seconds=5)
+    assert chosen(GreaterThan(at, sent[0] + later), LessThan(at, sent[2] + later)) == ["message 1", "message 2"]
+    assert chosen(GreaterThan(at, sent[0] + later), GreaterThan(at, sent[2] + later)) == ["message 3"]
+    assert chosen(EqualTo(group, "odd"), LessThan(at, sent[2]), EqualTo(("body",), "x")) == ["message 1"]
+    assert chosen(GreaterThan(at, datetime(1960, 1, 1, tzinfo=UTC))) == bodies(4)
+    assert chosen(LessThan(at, datetime(1960, 1, 1, tzinfo=UTC))) == []

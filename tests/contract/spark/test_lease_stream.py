@@ -58,6 +58,42 @@ def test_all_messages_come_out_and_are_deleted(make: Make, client: Client, queue
     assert counts(client, queue) == (0, 0)
 
 
+def test_progress_tells_what_is_in_the_queue(
+    make: Make, client: Client, queue: str, where: QueuePlace, narrow: Table
+) -> None:
+    client.send_batch(queue, bodies(60))
+    client.send(queue, "later", delay_s=60)
+    client.receive(queue)
+    reader = LeaseStream(where, narrow, option.for_stream(Options({"waitTimeSeconds": "0"})))
+    assert reader.reportLatestOffset() is None
+    reader.latestOffset(reader.initialOffset(), reader.getDefaultReadLimit())
+    told = reader.reportLatestOffset()
+    assert told is not None
+    assert {**told, "lagSeconds": 0} == {"queue": queue, "visible": 59, "inFlight": 1, "delayed": 1, "lagSeconds": 0}
+    assert told["lagSeconds"] >= 0
+    json.dumps(told)
+    reader.stop()
+
+
+def test_a_rate_holds_over_time(where: QueuePlace, narrow: Table, client: Client, queue: str) -> None:
+    """A batch has what the time since the last one allows, whatever a trigger would take."""
+    client.send_batch(queue, bodies(100))
+    slept: list[float] = []
+    chosen = option.for_stream(Options({"waitTimeSeconds": "0", "maxMessagesPerSecond": "10"}))
+    reader = LeaseStream(where, narrow, chosen, sleep=slept.append)
+    offset = reader.initialOffset()
+    taken = []
+    for _ in range(3):
+        end = reader.latestOffset(offset, reader.getDefaultReadLimit())
+        shards = reader.partitions(offset, end)
+        taken.append(sum(batch.num_rows for shard in shards for batch in reader.read(shard)))
+        offset = end
+    assert taken[0] == 9
+    assert all(6 <= number <= 10 for number in taken)
+    assert len(slept) == 2, "it was a second for each but the first"
+    reader.stop()
+
+
 def test_a_second_run_over_an_unchanged_queue_gives_nothing(make: Make, client: Client, queue: str) -> None:
     client.send_batch(queue, bodies(10))
     engine = make()

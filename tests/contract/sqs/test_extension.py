@@ -148,6 +148,25 @@ def test_a_look_at_all_of_several_physical_queues_and_of_a_fifo_queue(web: Web, 
     assert [[message["Body"] for message in page] for page in _pages(web, fifo)] == [["1", "2", "3"]]
 
 
+def test_a_look_at_some_of_all(web: Web, make_json: QueueMaker) -> None:
+    queue = make_json(RockdovePhysicalQueues="3")
+    queue.send_all(*map(str, range(30)))
+    parts = [
+        {message["Body"] for page in _pages(web, queue, PhysicalQueue=part) for message in page} for part in range(3)
+    ]
+    assert sorted(int(body) for part in parts for body in part) == [*range(30)]
+    assert _pages(web, queue, PhysicalQueue=3) == []
+    [message] = _peek(web, queue, Order="sent", MaxNumberOfMessages=1, MessageSystemAttributeNames=["SentTimestamp"])
+    sent_s = int(message["Attributes"]["SentTimestamp"]) / 1_000
+    assert _peek(web, queue, Order="sent", SentUntil=sent_s - 1) == []
+    assert _peek(web, queue, Order="sent", SentFrom=sent_s + 60) == []
+    assert len(_peek(web, queue, Order="sent", SentFrom=sent_s - 1, SentUntil=sent_s + 60, PhysicalQueue=0)) == 10
+    fifo = make_json.fifo()
+    fifo.post("g", "1", "2")
+    fifo.post("h", "3")
+    assert [message["Body"] for message in _peek(web, fifo, Order="sent", MessageGroupId="h")] == ["3"]
+
+
 def test_what_is_wrong_with_pages_is_told(web: Web, queue: SqsQueue) -> None:
     queue.send("1")
     wrong: tuple[dict[str, Any], ...] = (
@@ -160,6 +179,13 @@ def test_what_is_wrong_with_pages_is_told(web: Web, queue: SqsQueue) -> None:
         {"Order": "sent", "NextToken": "1" * 40},
         {"Order": "sent", "MaxNumberOfMessages": 1_001},
         {"Order": "visible", "MaxNumberOfMessages": 101},
+        {"PhysicalQueue": 0},
+        {"MessageGroupId": "g"},
+        {"SentFrom": 0},
+        {"Order": "visible", "SentUntil": 1},
+        {"Order": "sent", "SentFrom": -1},
+        {"Order": "sent", "SentUntil": 1e300},
+        {"Order": "sent", "PhysicalQueue": -1},
     )
     for options in wrong:
         reply = web.call("Rockdove.Peek", {"QueueUrl": queue.url, **options})

@@ -15,7 +15,7 @@ from rockdove.core.errors import Fault, StoreError
 from rockdove.core.message import Entry
 from rockdove.core.queue import QueueRecord
 from rockdove.core.receipt import Receipts
-from rockdove.store.base import Done, Draft, Want
+from rockdove.store.base import Done, Draft, Page, Want
 from rockdove.store.memory.physical import MemoryPhysical
 from rockdove.store.memory.store import MemoryStore
 from tests.support.store import call, message
@@ -71,7 +71,7 @@ class World:
         """In the source, and in the target."""
         found = []
         for queue in (self.source, self.target):
-            entries = await call(self.store.browsing.scan, queue.physical[0], 0, 100, 1_000_000)
+            entries = (await call(self.store.browsing.scan, queue.physical[0], Page(0, 100, 1_000_000))).entries
             found.append([entry.message.text for entry in entries])
         return found[0], found[1]
 

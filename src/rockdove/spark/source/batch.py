@@ -1,11 +1,22 @@
 """Batches of a queue of Rockdove: a look that disturbs nothing, or a drain under a lease that can be read again."""
 
+import math
 from collections import Counter
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSourceReader,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    InputPartition,
+    LessThan,
+    LessThanOrEqual,
+)
 
 from rockdove.core.limits import MAX_LEASE, MAX_PEEK_PAGE
 from rockdove.spark.service.place import QueuePlace
@@ -19,6 +30,7 @@ SHARDS: Final = 16
 # Fewer than may be in flight before a service refuses receives.
 MOST: Final = 100_000
 _PARTITIONS: Final = 4
+_PHYSICAL: Final = "RockdovePhysicalQueues"
 
 
 class Share(NamedTuple):
@@ -37,18 +49,39 @@ class Shares(InputPartition):
         self.shares = shares
 
 
+class Part(InputPartition):
+    """The physical queues that one task looks at; None: all."""
+
+    def __init__(self, physical: list[int | None]) -> None:
+        super().__init__(None)
+        self.physical = physical
+
+
 class Peek(DataSourceReader):
     """What is in the queue, in any state, when an action looks."""
 
-    def __init__(self, place: QueuePlace, table: Table, most: int | None) -> None:
+    def __init__(self, place: QueuePlace, table: Table, most: int | None, partitions: int | None) -> None:
         self._place = place
         self._table = table
         self._most = most
+        self._partitions = partitions or _PARTITIONS
+        # What to choose; see `rockdove.client.Client.peek_page`.
+        self._chosen: dict[str, Any] = {}
 
-    def partitions(self) -> list[InputPartition]:
-        return [InputPartition(None)]
+    def partitions(self) -> list[Part]:
+        """One for each physical queue, but not more than are wanted; one in all if there is a limit."""
+        if self._most is not None:
+            return [Part([None])]
+        with self._place.client() as client, told(self._place):
+            number = int(client.attributes(self._place.queue, [_PHYSICAL]).get(_PHYSICAL, 1))
+        tasks = min(self._partitions, number)
+        return [Part(list(range(first, number, tasks))) for first in range(tasks)]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: Part) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+        for physical in partition.physical:
+            yield from self._read(physical)
+
+    def _read(self, physical: int | None) -> Iterator[pa.RecordBatch]:
         left, token = self._most, None
         with self._place.client() as client:
             while left is None or left > 0:
@@ -59,6 +92,8 @@ class Peek(DataSourceReader):
                         token=token,
                         system_attributes=self._table.system_attributes,
                         message_attributes=self._table.message_attributes,
+                        physical_queue=physical,
+                        **self._chosen,
                     )
                 if page.messages:
                     yield self._table.of_messages(page.messages)
@@ -66,6 +101,33 @@ class Peek(DataSourceReader):
                 if token is None:
                     return
                 left = None if left is None else left - len(page.messages)
+
+
+class ChoosingPeek(Peek):
+    """Lets the service choose by time and group. Spark asks for that only if its own setting says so, too."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
+        """Spark still looks at all of them: times in the table are cut off to milliseconds."""
+        bounds: dict[str, list[float]] = {"sent_from": [], "sent_until": []}
+        for each in filters:
+            match each:
+                case EqualTo(("group_id",), str(group)):
+                    self._chosen["group_id"] = group
+                case GreaterThan(("sent_at",), datetime() as time) | GreaterThanOrEqual(
+                    ("sent_at",), datetime() as time
+                ):
+                    bounds["sent_from"].append(_milliseconds(time) / 1_000)
+                case LessThan(("sent_at",), datetime() as time) | LessThanOrEqual(("sent_at",), datetime() as time):
+                    bounds["sent_until"].append((_milliseconds(time) + 1) / 1_000)
+        if bounds["sent_from"]:
+            self._chosen["sent_from"] = max(0, *bounds["sent_from"])
+        if bounds["sent_until"]:
+            self._chosen["sent_until"] = max(0, min(bounds["sent_until"]))
+        return filters
+
+
+def _milliseconds(time: datetime) -> int:
+    return math.floor(time.timestamp() * 1_000)
 
 
 class Drain(DataSourceReader):

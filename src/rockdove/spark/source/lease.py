@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from rockdove.client import Client
+from rockdove.core.errors import RockdoveError
 from rockdove.core.limits import MAX_CONSUMER_LENGTH
 from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused, same_queue, told
@@ -24,6 +25,13 @@ from rockdove.spark.source.schema import Table
 
 # Fewer than may be in flight before a service refuses receives: others may want to receive beside a query.
 PER_TRIGGER: Final = 100_000
+# What a query's progress shows, and the attributes that tell it.
+_BACKLOG: Final = {
+    "visible": "ApproximateNumberOfMessages",
+    "inFlight": "ApproximateNumberOfMessagesNotVisible",
+    "delayed": "ApproximateNumberOfMessagesDelayed",
+}
+_PHYSICAL: Final = "RockdovePhysicalQueues"
 # Messages of one lease: few enough for its bytes to seldom end it early, and for others to be served between two.
 LEASE: Final = 2_000
 # What consumers are called if nothing was told.
@@ -80,6 +88,13 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._checked = False
         # Messages that a run over what is there has still to take; None: no such run.
         self._left: int | None = None
+        self._backlog: dict[str, Any] | None = None
+        # When the last batch was planned.
+        self._planned_s: float | None = None
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
+        """What is in the queue: Spark shows it as the latest offset in a query's progress, and uses it for nothing."""
+        return self._backlog
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         return ReadMaxRows(self._options.per_trigger or PER_TRIGGER)
@@ -104,6 +119,8 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not visible:
             return start
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else visible
+        if self._options.per_second is not None:
+            most = min(most, self._allowance(self._options.per_second))
         end = plan(replace(begin, queue=self._place.queue_name), visible, most, self._options.partitions or physical)
         self._planned = end
         return end.json()
@@ -193,11 +210,32 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             visible, physical = self._look()
         return visible, physical
 
+    def _allowance(self, per_second: int) -> int:
+        """How many messages a batch may have that is planned now. It waits until a second has passed since the last."""
+        elapsed_s = 1.0
+        if self._planned_s is not None:
+            elapsed_s = time.monotonic() - self._planned_s
+            if elapsed_s < 1:
+                self._sleep(1 - elapsed_s)
+                elapsed_s = 1.0
+        self._planned_s = time.monotonic()
+        return int(per_second * elapsed_s)
+
     def _look(self) -> tuple[int, int]:
-        wanted = ("ApproximateNumberOfMessages", "RockdovePhysicalQueues")
         with told(self._place):
-            found = self._service().attributes(self._place.queue, wanted)
-        return int(found[wanted[0]]), int(found.get(wanted[1], 1))
+            found = self._service().attributes(self._place.queue, [*_BACKLOG.values(), _PHYSICAL])
+        counts = {name: int(found[attribute]) for name, attribute in _BACKLOG.items()}
+        self._backlog = {"queue": self._place.queue_name, **counts, **self._lag()}
+        return counts["visible"], int(found.get(_PHYSICAL, 1))
+
+    def _lag(self) -> dict[str, int]:
+        """For how long the message has waited that comes next; nothing, if that may not be looked at."""
+        try:
+            found = self._service().peek(self._place.queue, limit=1, system_attributes=["SentTimestamp"])
+        except RockdoveError:
+            return {}
+        sent_ms = [int(message.attributes["SentTimestamp"]) for message in found if message.state == "visible"]
+        return {"lagSeconds": max(0, round(time.time() - sent_ms[0] / 1_000)) if sent_ms else 0}
 
     def _service(self) -> Client:
         if self._client is None:

@@ -19,6 +19,8 @@ VISIBILITY: Final = "visibilityTimeoutSeconds"
 MODE: Final = "mode"
 LEASE: Final = "leaseId"
 MOST: Final = "maxMessages"
+PER_SECOND: Final = "maxMessagesPerSecond"
+PUSH: Final = "pushFilters"
 NAMES: Final = (
     *place.NAMES,
     *schema.NAMES,
@@ -31,9 +33,11 @@ NAMES: Final = (
     MODE,
     LEASE,
     MOST,
+    PER_SECOND,
+    PUSH,
 )
-_OF_STREAMS: Final = (CONSUMER, PER_TRIGGER, WAIT, JOURNAL, VISIBILITY)
-_OF_BATCHES: Final = (MODE, LEASE, MOST)
+_OF_STREAMS: Final = (CONSUMER, PER_TRIGGER, PER_SECOND, WAIT, JOURNAL, VISIBILITY)
+_OF_BATCHES: Final = (MODE, LEASE, MOST, PUSH)
 
 MODES: Final = ("peek", "drain")
 MAX_PARTITIONS: Final = 1_000
@@ -48,6 +52,7 @@ class StreamOptions(Struct, frozen=True):
     consumer: str | None
     partitions: int | None
     per_trigger: int | None
+    per_second: int | None
     wait_s: int
     journal: Path | None
     # How long messages are hidden that are received for the journal.
@@ -61,6 +66,8 @@ class BatchOptions(Struct, frozen=True):
     lease_id: str | None
     partitions: int | None
     most: int | None
+    # Whether Spark may hand filters over.
+    push: bool
 
 
 def check(options: Options, service: str) -> None:
@@ -90,6 +97,7 @@ def for_stream(options: Options) -> StreamOptions:
         consumer=options.label(CONSUMER),
         partitions=options.number(PARTITIONS, 1, MAX_PARTITIONS),
         per_trigger=options.number(PER_TRIGGER, 1, _BIG),
+        per_second=options.number(PER_SECOND, 1, _BIG),
         wait_s=_WAIT_S if wait_s is None else wait_s,
         journal=None if journal is None else Path(_local(journal)).absolute(),
         visibility_s=_VISIBILITY_S if visibility_s is None else visibility_s,
@@ -107,11 +115,15 @@ def for_batch(options: Options) -> BatchOptions:
         raise BadOption(f"the option {LEASE} is missing: with the same one, {MODE}=drain gives the same rows again")
     if mode == "peek" and lease_id is not None:
         raise BadOption(f"the option {LEASE} is for {MODE}=drain")
+    push = options.choice(PUSH, ("true", "false"), "false") == "true"
+    if push and mode == "drain":
+        raise BadOption(f"the option {PUSH} is for {MODE}=peek: a drain takes messages as they come")
     return BatchOptions(
         mode=mode,
         lease_id=lease_id,
         partitions=options.number(PARTITIONS, 1, MAX_PARTITIONS),
         most=options.number(MOST, 1, _BIG),
+        push=push,
     )
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 BODY_FORMAT: Final = "bodyFormat"
 BODY_SCHEMA: Final = "bodySchema"
-NAMES: Final = (BODY_FORMAT, BODY_SCHEMA)
+COLUMNS: Final = "columns"
+NAMES: Final = (BODY_FORMAT, BODY_SCHEMA, COLUMNS)
 
 
 def ddl(options: Options) -> str:
@@ -28,7 +29,11 @@ def ddl(options: Options) -> str:
             raise BadOption(f"the option {BODY_FORMAT} is missing: {BODY_SCHEMA} alone parses nothing")
     else:
         columns |= {VALUE: _value_type(format_, options), UNPARSED: "STRING"}
-    return ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    chosen = [name.strip() for name in (options.text(COLUMNS) or ",".join(columns)).split(",")]
+    for name in chosen:
+        if name not in columns:
+            raise BadOption(f"the option {COLUMNS}: there is no column {name!r}; the columns are {', '.join(columns)}")
+    return ", ".join(f"{name} {columns[name]}" for name in dict.fromkeys(chosen))
 
 
 def _value_type(format_: str, options: Options) -> str:

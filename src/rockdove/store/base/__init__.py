@@ -1,6 +1,6 @@
 """What every store does, by capability."""
 
-from rockdove.store.base.browsing import Browsing, Sight
+from rockdove.store.base.browsing import LATEST_US, MOST_PASSED, Browsing, Page, Scanned, Sight
 from rockdove.store.base.done import Done, T
 from rockdove.store.base.lease import Ended, Leased, Leases, Outcome
 from rockdove.store.base.physical import MOST_DEAD, UNKNOWN, Appended, Claimed, Counts, Draft, Hint, Physical, Want
@@ -25,7 +25,9 @@ from rockdove.store.base.transfer import Transfers
 from rockdove.store.base.upkeep import Upkeep
 
 __all__ = [
+    "LATEST_US",
     "MOST_DEAD",
+    "MOST_PASSED",
     "UNKNOWN",
     "AccountDropped",
     "AccountPut",
@@ -48,6 +50,7 @@ __all__ = [
     "Listener",
     "Outcome",
     "OverQuota",
+    "Page",
     "Physical",
     "Publications",
     "Published",
@@ -55,6 +58,7 @@ __all__ = [
     "QueuePut",
     "Records",
     "Reset",
+    "Scanned",
     "Sight",
     "Snapshot",
     "Standing",

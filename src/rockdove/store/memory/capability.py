@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry
-from rockdove.store.base import Appended, Done, Draft, Physical, Sight
+from rockdove.store.base import Appended, Done, Draft, Page, Physical, Scanned, Sight
 from rockdove.store.common.gone import gone
 from rockdove.store.memory.physical import MemoryPhysical
 from rockdove.store.memory.pile import Pile
@@ -32,9 +32,9 @@ class MemoryBrowsing:
         found = [pile.find(id) for id in ids] if pile is not None else []
         tell_soon(done, [entry for entry in found if entry is not None])
 
-    def scan(self, physical: Physical, after: int, limit: int, room_bytes: int, done: Done[list[Entry]]) -> None:
+    def scan(self, physical: Physical, page: Page, done: Done[Scanned]) -> None:
         pile = _pile(physical)
-        tell_soon(done, pile.scan(after, limit, room_bytes) if pile else [])
+        tell_soon(done, pile.scan(page) if pile else Scanned([], None))
 
 
 class MemoryUpkeep:

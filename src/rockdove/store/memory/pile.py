@@ -16,7 +16,7 @@ from rockdove.core.lease import LEASED_US
 from rockdove.core.limits import DEDUPLICATION_S, MAX_RETENTION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
-from rockdove.store.base import Appended, Claimed, Counts, Draft, Hint, Sight, Want
+from rockdove.store.base import Appended, Claimed, Counts, Draft, Hint, Page, Scanned, Sight, Want
 from rockdove.store.common.heap import Heap
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.memory.fifo import FifoLine
@@ -160,17 +160,22 @@ class Pile:
         first = heapq.nsmallest(limit, self._entries.values(), key=attrgetter("visible_us", "id"))
         return [Sight(entry.visible_us, entry.id, stored_bytes(entry.message)) for entry in first]
 
-    def scan(self, after: int, limit: int, room_bytes: int) -> list[Entry]:
+    def scan(self, page: Page) -> Scanned:
         """Looks at every id once. Entries stand in the order of their ids: none is ever put between others."""
         found: list[Entry] = []
+        room_bytes, last = page.room_bytes, None
         for id, entry in self._entries.items():
-            if id <= after:
+            if id <= page.after:
                 continue
-            if len(found) == limit or room_bytes <= 0:
-                break
-            found.append(copy(entry))
-            room_bytes -= stored_bytes(entry.message)
-        return found
+            if len(found) == page.limit or room_bytes <= 0:
+                return Scanned(found, last)
+            last = id
+            message = entry.message
+            group = None if message.extra is None else message.extra.group_id
+            if page.sent_from_us <= message.sent_us < page.sent_until_us and page.group in (None, group):
+                found.append(copy(entry))
+                room_bytes -= stored_bytes(message)
+        return Scanned(found, None)
 
     def expire(self, sent_after_us: int) -> list[int]:
         now_us = self._pass_time()

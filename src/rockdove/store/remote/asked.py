@@ -14,6 +14,7 @@ from rockdove.core.publication import Parcel, Partly, PublicationName, Winner
 from rockdove.core.queue import MoveTask, QueueRecord
 from rockdove.store.base import (
     Draft,
+    Page,
     Want,
 )
 
@@ -117,9 +118,7 @@ class Read(Struct, array_like=True, tag=14, gc=False):
 class Scan(Struct, array_like=True, tag=15, gc=False):
     token: int
     physical: int
-    after: int
-    limit: int
-    room_bytes: int
+    page: Page
 
 
 class Expire(Struct, array_like=True, tag=16, gc=False):

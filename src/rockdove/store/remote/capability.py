@@ -12,8 +12,10 @@ from rockdove.store.base import (
     Draft,
     Ended,
     Leased,
+    Page,
     Physical,
     Published,
+    Scanned,
     Sight,
     Standing,
     Want,
@@ -37,8 +39,8 @@ class RemoteBrowsing:
     def read(self, physical: Physical, ids: Sequence[int], done: Done[list[Entry]]) -> None:
         self._ask(done, asked.Read, physical.record.number, ids)
 
-    def scan(self, physical: Physical, after: int, limit: int, room_bytes: int, done: Done[list[Entry]]) -> None:
-        self._ask(done, asked.Scan, physical.record.number, after, limit, room_bytes)
+    def scan(self, physical: Physical, page: Page, done: Done[Scanned]) -> None:
+        self._ask(done, asked.Scan, physical.record.number, page)
 
 
 class RemoteUpkeep:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rockdove.core.clock import Clock
 from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry, Message
-from rockdove.store.base import Claimed, Physical, Store
+from rockdove.store.base import Claimed, Physical, Scanned, Store
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.gone import GonePhysical, gone
 from rockdove.store.remote import asked, told
@@ -276,9 +276,9 @@ def _browsing(front_end: FrontEnd) -> _Verbs:
             ),
             asked.Read: on_place(told.DoneEntries, [], lambda verb, place, done: browsing.read(place, verb.ids, done)),
             asked.Scan: on_place(
-                told.DoneEntries,
-                [],
-                lambda verb, place, done: browsing.scan(place, verb.after, verb.limit, verb.room_bytes, done),
+                told.DoneScanned,
+                Scanned([], None),
+                lambda verb, place, done: browsing.scan(place, verb.page, done),
             ),
         }
     if (upkeep := store.upkeep) is not None:

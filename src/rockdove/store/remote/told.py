@@ -19,6 +19,7 @@ from rockdove.store.base import (
     Hint,
     Leased,
     Published,
+    Scanned,
     Sight,
     Snapshot,
     Standing,
@@ -63,6 +64,11 @@ class DoneEntry(Struct, array_like=True, tag=5, gc=False):
 class DoneEntries(Struct, array_like=True, tag=6, gc=False):
     token: int
     result: list[Entry]
+
+
+class DoneScanned(Struct, array_like=True, tag=36, gc=False):
+    token: int
+    result: Scanned
 
 
 class DoneHints(Struct, array_like=True, tag=7, gc=False):
@@ -192,6 +198,7 @@ Outcome: TypeAlias = (
     | DoneCounts
     | DoneEntry
     | DoneEntries
+    | DoneScanned
     | DoneHints
     | DoneSights
     | DoneIds

@@ -10,7 +10,7 @@ import apsw
 
 from rockdove.core import ids as entry_ids
 from rockdove.core.message import Entry
-from rockdove.store.base import Done, Physical, Sight
+from rockdove.store.base import MOST_PASSED, Done, Page, Physical, Scanned, Sight
 from rockdove.store.sqlite import statement
 from rockdove.store.sqlite.fifo import FifoQueue
 from rockdove.store.sqlite.row import decode_rows, entries, entry
@@ -52,13 +52,19 @@ class SqliteBrowsing:
 
         self._writer.call(call, done)
 
-    def scan(self, physical: Physical, after: int, limit: int, room_bytes: int, done: Done[list[Entry]]) -> None:
+    def scan(self, physical: Physical, page: Page, done: Done[Scanned]) -> None:
         shelf = _shelf(physical)
         low = entry_ids.entry_id(shelf.record.number, 0)
-        arguments = (max(after, low - 1), low | entry_ids.SEQUENCE_MASK, limit, room_bytes)
+        most = page.limit if page.takes_all else MOST_PASSED
+        place = (max(page.after, low - 1), low | entry_ids.SEQUENCE_MASK, page.limit, page.room_bytes, most)
+        arguments = (*place, page.sent_from_us, page.sent_until_us, page.group)
 
-        def call(db: apsw.Connection) -> list[Entry]:
-            return [shelf.shown(entry(row)) for row in decode_rows(db.execute(statement.SCAN, arguments).get)]
+        def call(db: apsw.Connection) -> Scanned:
+            passed, last, wanted, text = db.execute(statement.SCAN, arguments).get
+            found = [shelf.shown(entry(row)) for row in decode_rows(text)]
+            if found and (len(found) < wanted or wanted == page.limit):
+                return Scanned(found, found[-1].id)
+            return Scanned(found, last if passed == most else None)
 
         self._writer.call(call, done)
 

@@ -171,14 +171,21 @@ SIGHT = (
     f"SELECT entry.id, t, rc, sent, {_SIZE} FROM entry JOIN body USING (id) WHERE pq = ? ORDER BY t, entry.id LIMIT ?"
 )
 # The next entries in the order of their ids, as one JSON document: no more once those before are so many bytes.
+# Looks at ?5 entries at most. Gives how many there were to look at, the last of them, how many were wanted, and those
+# that have room.
 SCAN = f"""
 WITH
+  passed AS MATERIALIZED (
+    SELECT id, t, rc, first, sent, grp FROM entry WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?5
+  ),
   seen AS MATERIALIZED (
-    SELECT entry.id AS id, t, rc, first, sent, {_SIZE} AS size
-    FROM entry JOIN body USING (id) WHERE entry.id > ?1 AND entry.id <= ?2 ORDER BY entry.id LIMIT ?3
+    SELECT passed.id AS id, t, rc, first, sent, {_SIZE} AS size FROM passed JOIN body USING (id)
+    WHERE sent >= ?6 AND sent < ?7 AND (?8 IS NULL OR grp = ?8) ORDER BY passed.id LIMIT ?3
   ),
   summed AS (SELECT *, sum(size) OVER (ORDER BY id) - size AS before FROM seen)
-SELECT json_group_array(json_array(id, t, rc, first, sent, md5, body, extra)) FROM (
+SELECT (SELECT count(*) FROM passed), (SELECT max(id) FROM passed), (SELECT count(*) FROM seen),
+  json_group_array(json_array(id, t, rc, first, sent, md5, body, extra))
+FROM (
   SELECT id, t, rc, first, sent, md5, body, extra FROM summed JOIN body USING (id) WHERE before < ?4 ORDER BY id
 )
 """

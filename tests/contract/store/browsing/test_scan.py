@@ -1,5 +1,6 @@
 """Looking at all messages, page by page, without disturbing them."""
 
+from rockdove.store.base import MOST_PASSED, Page, Scanned
 from tests.support.store import Bench, Queue, bodies
 
 
@@ -62,3 +63,45 @@ def test_a_deep_queue_beside_others(bench: Bench) -> None:
     assert [body for page in _all(queue, 1_000) for body in page] == [str(each) for each in range(2_500)]
     assert queue.scan(before.scan()[-1].id) == queue.scan()
     assert queue.scan(after.scan()[-1].id) == []
+
+
+def test_a_choice_by_time_and_group(bench: Bench, queue: Queue, fifo: Queue) -> None:
+    for some in (queue, fifo):
+        times = []
+        for number in range(6):
+            times.append(bench.clock.now_us())
+            some.send(str(number), group="even" if number % 2 == 0 else "odd")
+            bench.advance(1)
+        assert bodies(some.scanned(Page(0, 9, 10_000, sent_from_us=times[2])).entries) == ["2", "3", "4", "5"]
+        assert bodies(some.scanned(Page(0, 9, 10_000, sent_until_us=times[2])).entries) == ["0", "1"]
+        assert bodies(some.scanned(Page(0, 9, 10_000, group="odd")).entries) == ["1", "3", "5"]
+        both = some.scanned(Page(0, 9, 10_000, times[1], times[5], "odd"))
+        assert (bodies(both.entries), both.after) == (["1", "3"], None)
+        first = some.scanned(Page(0, 1, 10_000, group="odd"))
+        assert first.after is not None
+        assert bodies(some.scanned(Page(first.after, 9, 10_000, group="odd")).entries) == ["3", "5"]
+        assert bodies(some.scanned(Page(0, 9, 1, group="odd")).entries) == ["1"]
+        assert some.scanned(Page(0, 9, 10_000, group="none")) == Scanned([], None)
+
+
+def test_those_without_a_group_are_of_none(queue: Queue) -> None:
+    queue.send("plain")
+    assert queue.scanned(Page(0, 9, 10_000, group="g")).entries == []
+    queue.send("grouped", group="g")
+    assert bodies(queue.scanned(Page(0, 9, 10_000, group="g")).entries) == ["grouped"]
+
+
+def test_a_choice_passes_over_many_in_several_calls(queue: Queue) -> None:
+    """So that nobody waits for it; all that is wanted is found."""
+    for begin in range(0, 2 * MOST_PASSED + 500, 500):
+        queue.send(*(str(each) for each in range(begin, begin + 500)))
+    queue.send("wanted", group="g")
+    found, after = [], 0
+    for _ in range(5):
+        page = queue.scanned(Page(after, 10, 10_000, group="g"))
+        found += bodies(page.entries)
+        if page.after is None:
+            break
+        after = page.after
+    assert found == ["wanted"]
+    assert page.after is None

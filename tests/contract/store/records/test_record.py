@@ -5,6 +5,7 @@ import pytest
 from rockdove.core import ids
 from rockdove.core.errors import StoreError
 from rockdove.core.queue import DeletedQueue, MoveTask, QueueRecord
+from rockdove.store.base import Page
 from tests.support.store import Bench, Queue, bodies, call
 
 
@@ -73,7 +74,7 @@ def test_one_physical_queue_for_a_record(bench: Bench, queue: Queue) -> None:
     first = bench.store.physical(queue.record, queue.record.physical[0])
     second = bench.store.physical(queue.record, queue.record.physical[0])
     bench.do(first.append, [queue.draft("a")])
-    assert bodies(bench.do(bench.browsing.scan, second, 0, 1, 1)) == ["a"]
+    assert bodies(bench.do(bench.browsing.scan, second, Page(0, 1, 1)).entries) == ["a"]
     assert first.record == second.record == queue.record.physical[0]
 
 
