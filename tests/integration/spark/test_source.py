@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.errors import AnalysisException, StreamingQueryException, UnsupportedOperationException
 
 from rockdove.client import Client
 from rockdove.spark import register
@@ -68,6 +68,9 @@ def test_a_queue_becomes_a_table_once(
     query = run(table, tmp_path)
     progress = query.recentProgress
     assert sum(each["numInputRows"] for each in progress) == 51
+    backlog = [json.loads(each["sources"][0]["latestOffset"]) for each in progress if each["numInputRows"]]
+    assert [each["visible"] for each in backlog] == [51, 21]
+    assert all(each["lagSeconds"] >= 0 for each in backlog)
     assert all(each["processedRowsPerSecond"] > 0 for each in progress if each["numInputRows"])
     rows = written(spark, tmp_path)
     assert Counter(row.body for row in rows) == Counter(bodies)
@@ -79,6 +82,36 @@ def test_a_queue_becomes_a_table_once(
     assert len(written(spark, tmp_path)) == 51
     left = client.attributes(queue, ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"])
     assert set(left.values()) == {"0"}
+
+
+def test_a_look_at_some_messages_and_columns(
+    spark: "SparkSession", endpoint: str, client: Client, new_name: Name
+) -> None:
+    queue = new_name()
+    client.create_queue(queue, attributes={"RockdovePhysicalQueues": "2"})
+    for number in range(10):
+        client.send(queue, str(number), group_id="even" if number % 2 == 0 else "odd")
+    options = {"endpoint": endpoint, "queue": queue, "columns": "body, group_id, sent_at", "pushFilters": "true"}
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        table = spark.read.format("rockdove").options(**options).load()
+        assert table.columns == ["body", "group_id", "sent_at"]
+        assert table.rdd.getNumPartitions() == 2
+        found = table.where("group_id = 'odd' and sent_at > '2020-01-01' and body <> '3'").collect()
+        assert sorted(row.body for row in found) == ["1", "5", "7", "9"]
+        assert table.where("sent_at < '2020-01-01'").count() == 0
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+def test_trigger_continuous_is_refused_in_one_line(
+    spark: "SparkSession", endpoint: str, client: Client, new_name: Name
+) -> None:
+    queue = new_name()
+    client.create_queue(queue)
+    with pytest.raises(UnsupportedOperationException) as caught:
+        stream(spark, endpoint, queue).writeStream.format("noop").trigger(continuous="1 second").start()
+    assert str(caught.value).strip() == "Data source rockdove does not support continuous processing."
 
 
 def test_both_actions_on_a_batch_see_the_same_rows(
