@@ -11,6 +11,9 @@ import msgspec
 
 from bench.history.call import Call, History, Outcome
 
+# Seconds within which a front-end that has answered a receive tells the owner so; it takes one round of its loop.
+TOLD_S = 0.25
+
 
 class Violation(msgspec.Struct, frozen=True):
     """``rule`` is the check's name, ``text`` says what happened."""
@@ -88,6 +91,14 @@ class _Record:
             fault.kind.startswith(("full", "broken", "kill")) and fault.begin_s <= end_s and fault.end_s >= begin_s
             for fault in self.history.faults
         )
+
+    def may_be_given_back(self, receive: Call) -> bool:
+        """Whether the front-end may have died that has answered, before it told the owner that it had.
+
+        What it had claimed is visible again at once then: docs/explanation/durability.md.
+        """
+        deaths = (fault for fault in self.history.faults if fault.kind == "kill_front_end")
+        return any(death.begin_s <= receive.end_s + TOLD_S and death.end_s >= receive.begin_s for death in deaths)
 
     def jumped(self, begin_s: float, end_s: float) -> bool:
         """Whether the service's clock was set in that time."""
@@ -259,7 +270,7 @@ def _was_changed(record: _Record, first: _Delivery, end_s: float) -> bool:
         is_over = call.outcome is not Outcome.UNKNOWN and call.end_s < first.call.begin_s
         if call.begin_s <= end_s and not is_over:
             return True
-    return record.jumped(first.call.begin_s, end_s)
+    return record.jumped(first.call.begin_s, end_s) or record.may_be_given_back(first.call)
 
 
 def order(record: _Record) -> Iterator[str]:

@@ -275,6 +275,13 @@ def test_while_the_clock_is_set_nothing_is_early() -> None:
     assert rules(*calls, faults=[Fault("clock", 20, 20, 30.0)]) == {"early"}
 
 
+def test_what_a_front_end_had_answered_when_it_died_may_come_again() -> None:
+    calls = (call("send", 0, "a"), received(1, "a"), received(5, "a"), drained("a"))
+    assert rules(*calls, faults=[Fault("kill_front_end", 1.1, 1.2)]) == set()
+    for fault in (Fault("kill_front_end", 3, 3.1), Fault("kill_front_end", 0.5, 0.6), Fault("kill", 1.1, 1.2)):
+        assert rules(*calls, faults=[fault]) == {"early"}
+
+
 def test_messages_that_a_task_brings_back_have_new_ids() -> None:
     calls = [call("send", 0, "a"), received(1, "a"), drained("a", ids=["other"])]
     assert rules(*calls, renaming={"q"}) == set()
