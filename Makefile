@@ -118,6 +118,8 @@ bench: setup ## our speed beside a server that stores nothing, driven by wrk; th
 	@$(BIN)/python -m bench.workers $(ARGS)
 	@$(BIN)/python -m bench.analysis
 	@$(BIN)/python -m bench.analysis --skew 0.5
+	@$(BIN)/python -m bench.analysis --events 1000000 --queues 1 --rounds 2
+	@$(BIN)/python -m bench.analysis --events 1000000 --queues 50000 --rounds 2
 	@$(BIN)/python -m bench.whole
 	@$(BIN)/python -m bench.queues
 	@$(BIN)/python -m bench.petri

@@ -1,6 +1,7 @@
 """The batch analysis: from traces to tables, a summary and a report."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -29,6 +30,8 @@ _FILE_ROWS: Final = 500_000
 _MANY_ROWS: Final = 10_000_000
 _MOST_ROWS: Final = 1_000_000_000
 _ROW_BYTES: Final = 40
+# With more queues than these the tables are large enough for Spark to compile what makes them.
+_FEW_QUEUES: Final = 1_000
 # Queues whose windows the report draws, those with most messages.
 DRAWN: Final = 20
 _NAMES: Final = ("name", "account", "queue")
@@ -85,7 +88,7 @@ def analyse(
     try:
         # This runs the large job; all later ones read what it leaves in memory.
         small = measured.where((f.col("number") == EVERY) | (f.col("window") == WHOLE)).toArrow()
-        with interpreted(spark):
+        with interpreted(spark) if len(found.places) <= _FEW_QUEUES else nullcontext():
             result = _write(spark, measured, small, places(spark, found), found, windows, out)
     finally:
         measured.unpersist()
@@ -127,18 +130,18 @@ def _write(
     start = f.timestamp_micros(f.lit(windows.begin) + f.col("window") * width).alias("window_start")
     of_queues = small.filter(pc.not_equal(small["number"], EVERY)).drop_columns(["kind", "bucket", "times"])
     whole_queues = spark.createDataFrame(of_queues).join(f.broadcast(named), "number")
-    queues = whole_queues.select(*_NAMES, *figures(length, f.lit(1)), *_queue_columns())
+    queues = whole_queues.select(*_NAMES, *figures(length, f.lit(1)), *_queue_columns()).toArrow()
     by_window = measured.where((f.col("number") != EVERY) & (f.col("window") != WHOLE))
     queue_windows = by_window.join(f.broadcast(named), "number").select(*_NAMES, start, *figures(width, f.lit(1)))
     overall = spark.createDataFrame(sums(small.filter(pc.equal(small["number"], EVERY)), windows.number))
     nameless = [f.lit(None).cast("string").alias(name) for name in _NAMES]
     number = f.lit(len(found.places))
     all_windows = overall.where(f.col("window") != WHOLE).select(*nameless, start, *figures(width, number))
-    _parquet(queues, ["name"], f"{out}/queues", len(found.places))
+    _parquet(spark.createDataFrame(queues), ["name"], f"{out}/queues", len(found.places))
     of_windows = windows.number + found.windows(windows)
     _parquet(all_windows.unionByName(queue_windows), ["window_start", "name"], f"{out}/windows", of_windows)
 
-    rows = sorted(_rows(queues), key=lambda row: row["name"])
+    rows = sorted(queues.to_pylist(), key=lambda row: row["name"])
     [whole] = _rows(overall.where(f.col("window") == WHOLE).select(*figures(length, number)))
     drawn = [row["name"] for row in sorted(rows, key=lambda row: -(row["sent"] + row["received"]))[:DRAWN]]
     return Analysis(
