@@ -52,7 +52,7 @@ def analyse(
 
 
 def _run(traces: list[str], out: str, master: str | None, window_s: float | None, conf: dict[str, str]) -> "Analysis":
-    from rockdove.spark.path import require_writable, whole_path
+    from rockdove.spark.path import are_small, require_writable, whole_path
     from rockdove.spark.session import require, session
 
     require(master=master)
@@ -66,7 +66,7 @@ def _run(traces: list[str], out: str, master: str | None, window_s: float | None
     from rockdove.spark.file import NoTrace
     from rockdove.spark.result import hand_over
 
-    with session(master, conf) as spark:
+    with session(master, conf, light=are_small(traces)) as spark:
         try:
             found = run(spark, traces, target, window_s, note)
         except NoTrace as error:

@@ -53,7 +53,7 @@ def calibrate(
 
 
 def _run(traces: list[str], queues: list[str], out: str, master: str | None, conf: dict[str, str]) -> "Found":
-    from rockdove.spark.path import require_writable, whole_path, write
+    from rockdove.spark.path import are_small, require_writable, whole_path, write
     from rockdove.spark.session import require, session
 
     require("calibration needs", master)
@@ -67,7 +67,7 @@ def _run(traces: list[str], queues: list[str], out: str, master: str | None, con
     from rockdove.spark.calibrate.calibrate import calibrate as run
     from rockdove.spark.file import NoTrace
 
-    with session(master, conf) as spark:
+    with session(master, conf, light=are_small(traces)) as spark:
         try:
             found = run(spark, traces, queues, note)
         except NoTrace as error:

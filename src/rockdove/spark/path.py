@@ -2,11 +2,16 @@
 
 import re
 import tempfile
+from collections.abc import Sequence
+from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Traces of up to about two million events.
+SMALL_BYTES: Final = 32 * 1024 * 1024
 
 
 def is_url(path: str) -> bool:
@@ -17,6 +22,20 @@ def is_url(path: str) -> bool:
 def whole_path(path: str) -> str:
     """A path that means the same on all machines: executors have other working folders."""
     return path if is_url(path) else str(Path(path).absolute())
+
+
+def are_small(traces: Sequence[str]) -> bool:
+    """Whether all of them are on this machine, and have few bytes together."""
+    left = SMALL_BYTES
+    for trace in traces:
+        if is_url(trace):
+            return False
+        for found in map(Path, glob(trace)):
+            for file in found.rglob("*") if found.is_dir() else [found]:
+                left -= file.stat().st_size
+                if left < 0:
+                    return False
+    return True
 
 
 def require_writable(path: str) -> None:

@@ -57,10 +57,13 @@ class SparkFailed(RockdoveError):
 
 
 @contextmanager
-def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> Iterator["SparkSession"]:
+def session(
+    master: str | None = None, settings: Mapping[str, str] | None = None, *, light: bool = False
+) -> Iterator["SparkSession"]:
     """A session that ends with the block. Raises `MissingExtra`, `SparkFailed`.
 
-    Without a master it is that of ``spark-submit``, if that started us, else this machine with all its cores.
+    Without a master it is that of ``spark-submit``, if that started us, else this machine with all its cores. A
+    ``light`` one is for little work on this machine.
     """
     require(master=master)
     from py4j.protocol import Py4JError
@@ -78,7 +81,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     chosen = {
         **SETTINGS,
         **(LOCAL_SETTINGS if local else {}),
-        **_java_options(local, settings or {}),
+        **_java_options(local, light, settings or {}),
         **(settings or {}),
     }
     for key, value in chosen.items():
@@ -152,13 +155,16 @@ def package(folder: Path) -> Path:
     return target
 
 
-def _java_options(local: bool, settings: Mapping[str, str]) -> dict[str, str]:
+def _java_options(local: bool, light: bool, settings: Mapping[str, str]) -> dict[str, str]:
     """Spark's log is for defects only; ours says the rest."""
     name = "spark.driver.extraJavaOptions"
     own = [f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"]
     if local:
         # Nobody waits for an answer while it collects, and it leaves more of few cores to the work than G1.
         own.append("-XX:+UseParallelGC")
+        if light:
+            # Java would spend more time on compiling well than it could ever save.
+            own.append("-XX:TieredStopAtLevel=1")
     return {name: " ".join(own)} if name not in settings else {}
 
 

@@ -57,7 +57,9 @@ def cli(spark: "SparkSession", capfd: pytest.CaptureFixture[str], monkeypatch: p
     """Commands run in this process, with the session of all tests."""
 
     @contextmanager
-    def shared(master: str | None = None, settings: Mapping[str, str] | None = None) -> "Iterator[SparkSession]":
+    def shared(
+        master: str | None = None, settings: Mapping[str, str] | None = None, *, light: bool = False
+    ) -> "Iterator[SparkSession]":
         yield spark
 
     monkeypatch.setattr("rockdove.spark.session.session", shared)
@@ -68,7 +70,7 @@ def cli(spark: "SparkSession", capfd: pytest.CaptureFixture[str], monkeypatch: p
 def early(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
     """Commands run in this process that must end before Spark starts."""
 
-    def refuse(master: str | None = None, settings: Mapping[str, str] | None = None) -> None:
+    def refuse(master: str | None = None, settings: Mapping[str, str] | None = None, *, light: bool = False) -> None:
         raise AssertionError("Spark would have started")
 
     monkeypatch.setattr("rockdove.spark.session.session", refuse)
