@@ -3,6 +3,7 @@
 import re
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -31,8 +32,10 @@ def are_small(traces: Sequence[str]) -> bool:
         if is_url(trace):
             return False
         for found in map(Path, glob(trace)):
-            for file in found.rglob("*") if found.is_dir() else [found]:
-                left -= file.stat().st_size
+            for file in found.rglob("*.parquet") if found.is_dir() else [found]:
+                # One that is being written may be gone under this name.
+                with suppress(OSError):
+                    left -= file.stat().st_size
                 if left < 0:
                     return False
     return True
