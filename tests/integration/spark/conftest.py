@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rockdove.spark.analysis import Analysis
 
 # First, so that no worker is left with one of them when the others are through.
-LONG = ("test_kill.py", "test_page.py", "test_watch.py", "test_watch_command.py")
+LONG = ("test_cluster.py", "test_connect.py", "test_kill.py", "test_page.py", "test_watch.py", "test_watch_command.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
