@@ -142,6 +142,29 @@ def test_messages_fill_the_disk(service: Server) -> None:
     assert service.stop() == 0
 
 
+def test_a_batch_that_fills_the_disk_gets_out(tmp_path: Path) -> None:
+    """What is published lands although there is no room for more, and so the disk does not stay full."""
+    with small_service(tmp_path, SIZE_BYTES // 2) as service:
+        sqs, web = service.client(), Web(service.port)
+        url = queue(sqs)
+        named = {"QueueUrl": url, "Application": "a", "Batch": 0}
+        for chunk in range(1_000):
+            entries = [{"Id": str(n), "MessageBody": f"{chunk}-{n}:{BODY[:1_000]}"} for n in range(100)]
+            asked = {**named, "Attempt": "one", "Chunk": chunk, "Entries": entries}
+            if web.call("Rockdove.StageBatch", asked).status == 503:
+                break
+        attempts = [{"Attempt": "one", "Chunks": chunk}]
+        assert web.call("Rockdove.PublishBatch", {**named, "Attempts": attempts}).json["Messages"] == 100 * chunk
+        service.kill()
+        service.start()
+        sqs, web = service.client(), Web(service.port)
+        assert drain(sqs, url) == {f"{at}-{n}" for at in range(chunk) for n in range(100)}
+        assert web.call("Rockdove.PublishBatch", {**named, "Attempts": attempts}).json["Landed"]
+        web.close()
+        wait_for_room(sqs, url, 10_000)
+        assert service.stop() == 0
+
+
 def test_dead_letters_do_not_stop_receives(tmp_path: Path) -> None:
     with small_service(tmp_path, SIZE_BYTES // 2) as service:
         sqs = service.client()

@@ -138,10 +138,12 @@ class LeaseRequest(WaitingRequest):
             case Outcome.ENDED:
                 self._answer(_ended(self._name))
             case Outcome.NOTHING:
+                if self._for_landing and not leased.landing:
+                    self._wait_s = 0
                 if not self._wait_s:
                     if leased.landing and not self._even_empty:
                         # To consumers, all that is published is there: the next of it comes in a moment.
-                        self._wait_s = LANDING_S
+                        self._wait_s, self._for_landing = LANDING_S, True
                     else:
                         self._even_empty = True
                 without()
@@ -178,7 +180,11 @@ class LeaseRequest(WaitingRequest):
             self._look()
         else:
             fault = self._wait(self._next_us)
-            if fault is not None:
+            if fault is not None and self._for_landing:
+                # Who would not wait is not told that too many do.
+                self._run_out()
+                self._look()
+            elif fault is not None:
                 self._answer(fault)
 
 

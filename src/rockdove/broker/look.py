@@ -51,14 +51,16 @@ class Look:
         wanted = [
             (index, physical)
             for index, physical in parts
-            if physical.record.number >= ids.physical_of(page.after) and only in (None, index)
+            if only in (None, index) and page.after < ids.entry_id(physical.record.number, ids.SEQUENCE_MASK)
         ]
         await self._turns.turn(queue.key)
         try:
             for index, physical in wanted:
                 found: Scanned = await ask(partial(browsing.scan, physical, page))
-                if found.entries or found.after is not None:
-                    after = found.after or ids.entry_id(physical.record.number, ids.SEQUENCE_MASK)
+                after = found.after or ids.entry_id(physical.record.number, ids.SEQUENCE_MASK)
+                is_last = found.after is None and physical is wanted[-1][1]
+                if found.entries or not (page.takes_all or is_last):
+                    # One that chooses looks at one physical queue at a time.
                     return [(index, Delivery(physical, entry, 0)) for entry in found.entries], after
         finally:
             self._turns.give()

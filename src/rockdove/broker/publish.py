@@ -11,7 +11,14 @@ from rockdove.broker.context import Context
 from rockdove.broker.queue import Queue
 from rockdove.broker.route import parts_of
 from rockdove.core import limits
-from rockdove.core.errors import BatchPartlyPublished, BatchTooOld, InvalidParameterValue, OverLimit, ServiceUnavailable
+from rockdove.core.errors import (
+    BatchPartlyPublished,
+    BatchTooOld,
+    Fault,
+    InvalidParameterValue,
+    OverLimit,
+    ServiceUnavailable,
+)
 from rockdove.core.publication import Parcel, Partly, PublicationName, Winner
 from rockdove.store.base import Appended, Decision, Draft, Publications, Published, Standing
 
@@ -98,7 +105,8 @@ class Publisher:
         try:
             async with asyncio.timeout(LANDING_S):
                 await ask(partial(self._store.landed, name))
-        except TimeoutError:
+        except (TimeoutError, Fault):
+            # It is published, and lands when the store can: on a full disk, when there is room.
             return decision, False
         return decision, True
 

@@ -52,6 +52,9 @@ class Receive(WaitingRequest):
     _crowded = False
     # Bytes that what is still to be found may have; 0 is without a bound.
     _room_bytes = 0
+    # Whether a published batch was on its way when it looked last, and whether it may wait no longer.
+    _landing = False
+    _late = False
     # How often dead ones were moved away, and whether that has failed: then they are given out once more.
     _burials = 0
     _spares_dead = False
@@ -109,6 +112,7 @@ class Receive(WaitingRequest):
             self._answer(QueueDoesNotExist())
             return
         self._next_us = None
+        self._landing = False
         self._tried_us = self._context.clock.now_us()
         self._begin_to_look()
         if len(queue.physical) == 1:
@@ -179,9 +183,7 @@ class Receive(WaitingRequest):
             self._found.append(Delivery(physical, entry, claimed.claimed_us))
         if claimed.next_us is not None:
             self._next_us = min(claimed.next_us, self._next_us or claimed.next_us)
-        if claimed.landing and not self._wait_s:
-            # To consumers, all that is published is there: the next of it comes in a moment.
-            self._wait_s = LANDING_S
+        self._landing = self._landing or claimed.landing
         if claimed.expired:
             self._queue.events.expired += len(claimed.expired)
             if self._context.watch is not None:
@@ -206,12 +208,21 @@ class Receive(WaitingRequest):
     def _finish(self) -> None:
         if self._found:
             self._deliver()
-        elif self._policy.holds and self._wait_s > 0 and not self._over and self._queue.alive and self._is_permitted():
+        elif self._policy.holds and self._may_wait() and not self._over and self._queue.alive and self._is_permitted():
             fault = self._wait(self._expected_us())
             if fault is not None:
-                self._answer(fault)
+                # Who would not wait is not told that too many do.
+                self._answer([] if self._for_landing else fault)
         else:
             self._answer([])
+
+    def _may_wait(self) -> bool:
+        if self._late:
+            return False
+        if self._landing and not self._wait_s:
+            # To consumers, all that is published is there: the next of it comes in a moment.
+            self._wait_s, self._for_landing = LANDING_S, True
+        return self._wait_s > 0 and (self._landing or not self._for_landing)
 
     def _expected_us(self) -> int | None:
         """When a message becomes visible, as far as is known."""
@@ -247,7 +258,7 @@ class Receive(WaitingRequest):
             self._answer([])
         else:
             # A claim is under way: its outcome decides.
-            self._wait_s = 0
+            self._wait_s, self._late = 0, True
 
 
 def by_physical(deliveries: list[Delivery]) -> list[tuple[Physical, list[Entry]]]:

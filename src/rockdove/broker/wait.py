@@ -23,6 +23,8 @@ class WaitingRequest:
     _place = 0
     # Whether the request is over: nobody waits for it any more.
     _over = False
+    # It would not wait, and does only because a published batch is on its way into the queue.
+    _for_landing = False
 
     def __init__(self, context: Context, queue: Queue, wait_s: int) -> None:
         self._context = context

@@ -167,6 +167,21 @@ def test_a_look_at_some_of_all(web: Web, make_json: QueueMaker) -> None:
     assert [message["Body"] for message in _peek(web, fifo, Order="sent", MessageGroupId="h")] == ["3"]
 
 
+def test_a_look_that_chooses_takes_one_physical_queue_at_a_time(web: Web, make_json: QueueMaker) -> None:
+    queue = make_json(RockdovePhysicalQueues="3")
+    queue.send_all(*map(str, range(30)))
+    asked: dict[str, Any] = {"QueueUrl": queue.url, "Order": "sent", "SentFrom": 1, "SentUntil": 2}
+    answers = 0
+    while True:
+        reply = web.call("Rockdove.Peek", asked).json
+        assert "Messages" not in reply
+        answers += 1
+        if "NextToken" not in reply:
+            break
+        asked["NextToken"] = reply["NextToken"]
+    assert answers == 3
+
+
 def test_what_is_wrong_with_pages_is_told(web: Web, queue: SqsQueue) -> None:
     queue.send("1")
     wrong: tuple[dict[str, Any], ...] = (

@@ -1,12 +1,14 @@
 """Publishing a batch as a whole over HTTP: attempts only stage, and those that somebody names are sent, all or none."""
 
 import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from rockdove.broker.lander import Lander
+from rockdove.broker.receive import Receive
 from rockdove.core.publication import Winner
 from tests.contract.sqs.conftest import QueueMaker
 from tests.support.raw import Reply, Web
@@ -214,6 +216,38 @@ def test_a_consumer_meets_no_end_before_all_is_there(
         _publish(web, queue, Winner("one", 8, 0))
         consuming.result()
     assert len(found) == len(set(found)) == 8_000
+
+
+@pytest.mark.parametrize("wait_s", [0, 1])
+def test_no_receive_waits_longer_than_it_should(
+    service: RunningService, web: Web, queue: SqsQueue, wait_s: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if its time is over while it looks for messages, and more are still on their way."""
+    may_land, land, visited = threading.Event(), Lander._land, Receive._visited
+
+    async def held(self: Lander, *arguments: Any) -> None:
+        while not may_land.is_set():
+            await asyncio.sleep(0.01)
+        await land(self, *arguments)
+
+    def late(self: Receive, *arguments: Any) -> None:
+        asyncio.get_running_loop().call_later(0.3 + wait_s, visited, self, *arguments)
+
+    monkeypatch.setattr(Lander, "_land", held)
+    monkeypatch.setattr(Receive, "_visited", late)
+    monkeypatch.setattr("rockdove.broker.receive.LANDING_S", 0.2)
+    monkeypatch.setattr("rockdove.broker.publish.LANDING_S", 0.1)
+    _stage(web, queue, "one", "a")
+    try:
+        assert _publish(web, queue, Winner("one", 1, 0))["Landed"] is False
+        asked = {"QueueUrl": queue.url, "WaitTimeSeconds": wait_s}
+        reply = web.call("AmazonSQS.ReceiveMessage", asked)
+        assert (reply.status, reply.json) == (200, {})
+    finally:
+        may_land.set()
+        monkeypatch.undo()
+    assert _publish(web, queue, Winner("one", 1, 0))["Landed"]
+    assert queue.bodies() == ["a"]
 
 
 @pytest.mark.usefixtures("slowly_landing")

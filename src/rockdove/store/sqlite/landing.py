@@ -9,12 +9,13 @@ from typing import Any
 import apsw
 import msgspec
 
-from rockdove.core.errors import StoreError, StoreInterrupted
+from rockdove.core.errors import StoreError, StoreFull, StoreInterrupted
 from rockdove.core.publication import WHOLE, Landing, Parcel, PublicationName
 from rockdove.store.base import Appended, Done, Draft, Physical
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.common.unlanded import Unlanded
 from rockdove.store.sqlite.fifo import FifoQueue
+from rockdove.store.sqlite.room import FULL
 from rockdove.store.sqlite.shared import Shared
 from rockdove.store.sqlite.shelf import Change
 from rockdove.store.sqlite.standard import Face, StandardQueue
@@ -47,6 +48,7 @@ class SqliteLandings:
     def __init__(self, shared: Shared) -> None:
         self._writer = shared.writer
         self._clock = shared.clock
+        self._room = shared.room
         self.unlanded = Unlanded(shared.landing)
         self._new: Callable[[], None] = lambda: None
 
@@ -80,7 +82,9 @@ class SqliteLandings:
         name, now_us = landing.name, self._clock.now_us()
         key = (name.queue, name.application, name.batch, landing.attempt)
 
-        def call(db: apsw.Connection) -> tuple[list[list[Appended]] | None, list[list[Change]]]:
+        def call(db: apsw.Connection) -> tuple[list[list[Appended]] | None, list[list[Change]]] | StoreFull:
+            if self._room.tight:
+                return StoreFull(FULL)
             if not all(is_kept(db, face) for face, _, _ in places):
                 return None, []
             db.execute(_TAKE, (*key, landing.chunk))
@@ -107,7 +111,9 @@ class SqliteLandings:
                     face.shelf.told_appended(drafts)
 
         brought = [stored_bytes(draft.message) for _, drafts, _ in places for draft in drafts]
-        self._writer.call(call, landed, len(brought), sum(brought))
+        # The chunk goes when its messages come. If they needed room as others do, a full disk would keep them from
+        # being received, and would stay full.
+        self._writer.call(call, landed, len(brought), sum(brought), frees=True)
 
 
 def forget_landings(db: apsw.Connection, queue: str) -> None:

@@ -175,14 +175,22 @@ class Writer:
         if not (self._busy or self._scheduled):
             self._gather()
 
-    def call(self, call: Call, landed: Landed, messages: int = 0, size_bytes: int = 0, kept_bytes: int = 0) -> None:
+    def call(
+        self,
+        call: Call,
+        landed: Landed,
+        messages: int = 0,
+        size_bytes: int = 0,
+        kept_bytes: int = 0,
+        frees: bool = False,
+    ) -> None:
         """Run something inside the transaction, after the batch's rows; ``landed`` gets its result or the error.
 
-        Who brings messages says how many, and their bytes. Who may keep a row of another kind says its bytes, and keeps
-        none if the room is full.
+        Who brings messages says how many, and their bytes; also whether it frees as many, and so is run on a full disk.
+        Who may keep a row of another kind says its bytes, and keeps none if the room is full.
         """
         self.batch.kept_bytes += kept_bytes
-        self.batch.calls.append((call, landed, written_bytes(messages, size_bytes)))
+        self.batch.calls.append((call, landed, 0 if frees else written_bytes(messages, size_bytes)))
         if not (self._busy or self._scheduled):
             self._gather()
         if messages:
