@@ -155,6 +155,7 @@ def test_a_batch_that_fills_the_disk_gets_out(tmp_path: Path) -> None:
                 break
         attempts = [{"Attempt": "one", "Chunks": chunk}]
         assert web.call("Rockdove.PublishBatch", {**named, "Attempts": attempts}).json["Messages"] == 100 * chunk
+        web.close()
         service.kill()
         service.start()
         sqs, web = service.client(), Web(service.port)

@@ -83,10 +83,6 @@ class Publisher:
         self, queue: Queue, name: PublicationName, winners: Sequence[Winner], partly: Partly
     ) -> tuple[Decision, bool]:
         """Publish what these attempts have staged, unless the batch is published. And whether all is in the queue."""
-        if self._context.store.full is not None:
-            standing: Standing = await ask(partial(self._store.look, name, ""))
-            if standing.winner is None:
-                raise ServiceUnavailable(self._context.store.full)
         commit = partial(self._store.commit, name, winners, partly, queue.physical[0])
         decision: Decision = await ask(commit)
         if decision.too_old:

@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from rockdove.core.clock import SECOND_US
-from rockdove.core.errors import StoreError
+from rockdove.core.errors import StoreError, StoreFull
 from rockdove.core.limits import APPLICATION_S, PUBLISHED_S, REMEMBERED_BATCHES, STAGED_S
 from rockdove.core.publication import WHOLE, Parcel, Partly, PublicationName, Winner
 from rockdove.store.base import Appended, Decision, Done, Draft, Physical, Published, Standing
@@ -18,7 +18,7 @@ from rockdove.store.common.partly import choose
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.sqlite.fifo import FifoQueue
 from rockdove.store.sqlite.landing import SqliteLandings, is_kept
-from rockdove.store.sqlite.room import kept_bytes
+from rockdove.store.sqlite.room import FULL, LEAST_BYTES, kept_bytes
 from rockdove.store.sqlite.shared import Shared
 from rockdove.store.sqlite.shelf import Change
 from rockdove.store.sqlite.standard import Face, StandardQueue
@@ -89,6 +89,7 @@ class SqlitePublications:
     def __init__(self, shared: Shared, landings: SqliteLandings) -> None:
         self._writer = shared.writer
         self._clock = shared.clock
+        self._room = shared.room
         self._landings = landings
 
     def stage(
@@ -174,8 +175,13 @@ class SqlitePublications:
         done: Done[Decision],
     ) -> None:
         now_us, number = self._clock.now_us(), place.record.number
+        kept = kept_bytes("") + _WINNER_BYTES * len(winners)
 
-        def call(db: apsw.Connection) -> tuple[Decision, int]:
+        def call(db: apsw.Connection) -> tuple[Decision, int] | StoreFull:
+            # To publish is how what is staged leaves a full disk; only a long list of attempts has to wait.
+            is_short = self._room.tight or (self._room.full and kept > LEAST_BYTES)
+            if is_short and _standing(db, name, "").winner is None:
+                return StoreFull(FULL)
             return _commit(db, name, winners, partly, number, now_us)
 
         def decided(outcome: tuple[Decision, int] | StoreError) -> None:
@@ -187,7 +193,7 @@ class SqlitePublications:
                 self._landings.begin(name, number, landing)
             done(decision)
 
-        self._writer.call(call, decided, kept_bytes=kept_bytes("") + _WINNER_BYTES * len(winners))
+        self._writer.call(call, decided, kept_bytes=kept)
 
     def landed(self, name: PublicationName, done: Done[None]) -> None:
         self._landings.unlanded.wait(name, done)
