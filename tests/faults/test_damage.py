@@ -151,6 +151,7 @@ def test_a_body_that_has_changed(stopped: Path) -> None:
         ("DROP TABLE attempt", "table attempt: is missing"),
         ('INSERT INTO account VALUES (\'1\', \'{"id":"1","name":"a","created_us":1}\')', "account.key: is missing"),
         ("PRAGMA user_version = 99", "format 99"),
+        ("PRAGMA user_version = -5", "format -5"),
         ("PRAGMA user_version = 2", "table lease: is one of format 3, and the file says that it has 2"),
         ("PRAGMA application_id = 1", "not Rockdove's"),
     ],

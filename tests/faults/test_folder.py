@@ -101,6 +101,17 @@ def test_a_newer_format_is_refused_and_untouched(tmp_path: Path) -> None:
     assert (tmp_path / DATABASE).read_bytes() == before
 
 
+def test_a_format_that_is_none_is_refused_and_untouched(tmp_path: Path) -> None:
+    """A flipped bit makes it negative."""
+    db = apsw.Connection(str(tmp_path / DATABASE))
+    db.pragma("application_id", 0x52646F76)
+    db.pragma("user_version", -FORMAT)
+    db.close()
+    before = (tmp_path / DATABASE).read_bytes()
+    assert "holds other tables" in refused(tmp_path)
+    assert (tmp_path / DATABASE).read_bytes() == before
+
+
 def test_a_strange_file_is_refused_and_untouched(tmp_path: Path) -> None:
     (tmp_path / DATABASE).write_bytes(b"this is not a database" * 1000)
     assert "not a Rockdove database" in refused(tmp_path)

@@ -180,7 +180,7 @@ def _check_format(db: apsw.Connection, report: Report) -> bool:
     if application != APPLICATION_ID:
         report.add(DATABASE, "is not Rockdove's")
         return False
-    if not report.format or report.format > FORMAT:
+    if not 1 <= report.format <= FORMAT:
         report.add(DATABASE, f"has format {report.format}, and this Rockdove reads up to {FORMAT}")
         return False
     try:

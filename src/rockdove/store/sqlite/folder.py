@@ -197,7 +197,7 @@ class Folder:
 
     def _prepare(self, db: apsw.Connection) -> None:
         version = db.pragma("user_version")
-        if db.pragma("application_id") != APPLICATION_ID or version == 0:
+        if db.pragma("application_id") != APPLICATION_ID or version < 1:
             raise DataFolderError(
                 f"{self.database} holds other tables than Rockdove's, or none; move it away, or choose another folder "
                 "with --data"
