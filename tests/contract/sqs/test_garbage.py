@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from rockdove.server.http import Connection
+from rockdove.store.remote.frame import Framed
+from rockdove.store.remote.turns import ClaimTurns
 from tests.support.raw import Web
 from tests.support.service import RunningService
 
@@ -16,7 +18,8 @@ from tests.support.service import RunningService
 def circles() -> Iterator[list[Any]]:
     """Objects of ours that were left in circles, known at the end.
 
-    But for connections: each is one with its parser, and one of an earlier test may end meanwhile.
+    But for connections, of clients and between processes: each is one with its parts, and one of an earlier test may
+    end meanwhile.
     """
     found: list[Any] = []
     gc.collect()
@@ -26,7 +29,7 @@ def circles() -> Iterator[list[Any]]:
         gc.set_debug(gc.DEBUG_SAVEALL)
         gc.collect()
         ours = [left for left in gc.garbage if type(left).__module__.startswith("rockdove.")]
-        found += [left for left in ours if not isinstance(left, Connection)]
+        found += [left for left in ours if not isinstance(left, Connection | Framed | ClaimTurns)]
     finally:
         gc.set_debug(0)
         gc.garbage.clear()
