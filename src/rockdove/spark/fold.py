@@ -4,13 +4,14 @@ Both sides may have recorded the same operation: a message's sends, receives, de
 the client's events if there are any, else by the server's.
 """
 
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rockdove.capacity.compiled import compiled
 from rockdove.spark import copy
+from rockdove.spark.message_id import number
 from rockdove.spark.order import Ints
 from rockdove.spark.row import (
     BROKEN,
@@ -62,9 +63,6 @@ CELLS_AN_EVENT: Final = 6
 LONG_RUN: Final = 32
 # Queues share lists: what is told apart by a hash has the place of its queue mixed in.
 MIX: Final = 0x1E3779B97F4A7C16
-
-Offsets: TypeAlias = NDArray[np.int32]
-Bytes: TypeAlias = NDArray[np.uint8]
 
 
 class Cells(NamedTuple):
@@ -151,10 +149,10 @@ def fold(rows: Rows, begin: int, end: int, book: Book) -> int:
         if stop - row > len(order):
             order = np.empty(2 * (stop - row), np.int64)
         _sort(kind, time, row, stop, order)
-        first, number = 0, stop - row
-        while first < number:
+        first, length = 0, stop - row
+        while first < length:
             last = first + 1
-            while last < number and (kind[order[first]] ^ kind[order[last]]) & REST_MASK == 0:
+            while last < length and (kind[order[first]] ^ kind[order[last]]) & REST_MASK == 0:
                 last += 1
             _count_message(rows, order, first, last, book, facts)
             first = last
@@ -163,14 +161,14 @@ def fold(rows: Rows, begin: int, end: int, book: Book) -> int:
 
 
 @compiled
-def _open(number: int, slots: Ints, window: Ints, sizes: Ints, facts: Ints) -> None:
+def _open(queue: int, slots: Ints, window: Ints, sizes: Ints, facts: Ints) -> None:
     """Begin with the next queue."""
     place = sizes[QUEUES]
     if place:
         for cell in range(facts[place - 1, FIRST_CELL], sizes[CELLS]):
             slots[window[cell]] = -1
     sizes[QUEUES] += 1
-    sizes[NUMBER] = number
+    sizes[NUMBER] = queue
     sizes[PURGES] = 0
     sizes[SORTED_PURGES] = 0
     row = facts[place]
@@ -178,7 +176,7 @@ def _open(number: int, slots: Ints, window: Ints, sizes: Ints, facts: Ints) -> N
     row[LAST_SEND] = row[LAST_RECEIVE] = row[LAST_MISS] = row[LAST] = MISSING
     row[FIRST] = LATEST
     row[FIRST_MESSAGE], row[FIRST_SPELL], row[FIRST_CELL] = sizes[MESSAGES], sizes[SPELLS], sizes[CELLS]
-    row[NAMED] = number
+    row[NAMED] = queue
 
 
 @compiled
@@ -361,7 +359,7 @@ def _count_message(rows: Rows, order: Ints, first: int, last: int, book: Book, f
         sizes[MESSAGES] += 1
         book.sent[place], book.received[place], book.cell[place] = enqueued, received, received_cell
         book.sender[place], book.seq[place] = sender, seq
-        book.high[place], book.low[place] = _number(rows.offsets, rows.data, named)
+        book.high[place], book.low[place] = number(rows.offsets, rows.data, named)
 
 
 @compiled
@@ -375,39 +373,3 @@ def _count_stay(cells: Cells, sizes: Ints, entered: int, received: int, gone: in
         cells.counts[_cell(cells, sizes, max(start, entered)), STARTED] += 1
     if gone != MISSING:
         cells.counts[_cell(cells, sizes, max(gone, entered)), LEFT] += 1
-
-
-@compiled
-def _number(offsets: Offsets, data: Bytes, row: int) -> tuple[int, int]:
-    """An id as 128 bits in the same order: all of a UUID, the first 16 bytes of others."""
-    begin, end = offsets[row], offsets[row + 1]
-    high, low, digits = np.uint64(0), np.uint64(0), 0
-    if end - begin == 36:
-        for index in range(begin, end):
-            digit = _digit(data[index])
-            if digit < 0:
-                continue
-            if digits < 16:
-                high = high << np.uint64(4) | np.uint64(digit)
-            else:
-                low = low << np.uint64(4) | np.uint64(digit)
-            digits += 1
-        if digits == 32:
-            return np.int64(high), np.int64(low)  # type: ignore[return-value]
-        high, low = np.uint64(0), np.uint64(0)
-    for index in range(16):
-        byte = np.uint64(data[begin + index]) if begin + index < end else np.uint64(0)
-        if index < 8:
-            high = high << np.uint64(8) | byte
-        else:
-            low = low << np.uint64(8) | byte
-    return np.int64(high), np.int64(low)  # type: ignore[return-value]
-
-
-@compiled
-def _digit(character: int) -> int:
-    if 48 <= character <= 57:
-        return character - 48
-    if 97 <= character <= 102:
-        return character - 87
-    return -1

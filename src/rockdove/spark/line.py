@@ -1,4 +1,4 @@
-"""From cells to lines: the windows of each queue in order, also those in which nothing happened to what was there."""
+"""From cells to lines: each queue's windows in order, with those in which nothing happened but messages were there."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple

@@ -1,6 +1,10 @@
 """Whose queue an event is of, and which task measures which queue."""
 
-from rockdove.spark.survey import Seen, numbers, settle, share_out
+import pytest
+
+from rockdove.spark import analysis
+from rockdove.spark.survey import NamedQueue, Seen, Survey, numbers, settle, share_out
+from rockdove.spark.window import Windows
 
 
 def test_events_without_an_account_are_of_the_only_queue_of_that_name() -> None:
@@ -25,3 +29,25 @@ def test_queues_are_shared_out_so_that_no_task_has_a_large_one_and_much_else() -
     found = numbers([50, 10, 10, 10, 10, 10], 2)
     assert [number % 2 for number in found] == parts
     assert len(set(found)) == 6
+
+
+def survey_of(queues: int) -> Survey:
+    places = [NamedQueue(number, f"q{number}", None, f"q{number}", number, 99) for number in range(queues)]
+    return Survey(0, 99, 100, places, 1, False)
+
+
+def test_windows_count_from_the_first_event_of_each_queue_to_the_end() -> None:
+    assert survey_of(3).windows(Windows(0, 1, 100)) == 100 + 99 + 98
+    assert survey_of(3).windows(Windows(0, 10, 10)) == 30
+
+
+def test_many_rows_are_told_of_and_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analysis, "_MANY_ROWS", 10)
+    monkeypatch.setattr(analysis, "_MOST_ROWS", 20)
+    said: list[str] = []
+    analysis._guard(10, said.append)
+    assert said == []
+    analysis._guard(20, said.append)
+    assert [("up to 20 rows" in line, "--window" in line) for line in said] == [(True, True)]
+    with pytest.raises(analysis.BadWindow, match=r"up to 21 rows.*longer --window"):
+        analysis._guard(21, said.append)
