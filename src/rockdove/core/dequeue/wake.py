@@ -1,17 +1,24 @@
 """The default policy: visit what is known not to be empty, hold what found nothing, be woken by the enqueue itself."""
 
-from collections.abc import Iterator
+import math
 
-from rockdove.core.dequeue.base import View
+from rockdove.core.dequeue.base import Plan, Sleep, View
+
+_UNTIL_WOKEN = Sleep(math.inf, wakes=True)
 
 
 class Wake:
     """Never an empty answer while a visible message exists, and no visit that is certainly a miss."""
 
-    holds = True
+    monitor_s = None
 
-    def visits(self, view: View) -> Iterator[int]:
-        for step in range(view.size):
-            index = (view.turn + step) % view.size
-            if view.may_have_visible(index):
-                yield index
+    def visits(self, view: View) -> Plan:
+        while True:
+            found, first, size = 0, view.next_index(), view.size
+            for step in range(size):
+                index = (first + step) % size
+                if view.may_have_visible(index):
+                    found += yield index
+            if found:
+                return
+            yield _UNTIL_WOKEN
