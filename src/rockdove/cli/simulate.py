@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,16 +15,20 @@ from rockdove.cli.output import Output
 from rockdove.cli.pair import pairs
 
 if TYPE_CHECKING:
+    from rockdove.capacity.polling.experiment import PollingDrawn
+    from rockdove.spark.sweep.progress import Progress
     from rockdove.spark.sweep.row import Drawn, SweepRow
-    from rockdove.spark.sweep.sweep import Progress
 
 _ALL = "all"
+# Of the performance model, and of the dequeue policies.
 _FIGURES = ("fig11", "fig12", "fig13", "fig14", "fig15")
+_POLLING = ("rds9", "rds10", "rds11", "rds12")
 
 
 def simulate(
     figures: Annotated[
-        list[str], typer.Argument(metavar="FIGURE...", help="fig11 to fig15, or all.", show_default=False)
+        list[str],
+        typer.Argument(metavar="FIGURE...", help="fig11 to fig15, rds9 to rds12, or all.", show_default=False),
     ],
     replications: Annotated[int, typer.Option("--replications", min=1, help="Independent runs of each system.")] = 20,
     duration_s: Annotated[float, typer.Option("--duration-s", help="Model time of a run.")] = 100.0,
@@ -36,16 +41,21 @@ def simulate(
     conf: option.Conf = None,
     as_json: option.Json = False,
 ) -> None:
-    """Repeat the experiments of the performance model: delivery time, waiting messages, utilisation.
+    """Repeat the experiments of two papers.
 
-    Needs rockdove[spark] and Java 17. With --out, DIR gets two Parquet tables, runs/ and rows/, and a
-    picture of each figure. The net of the paper, --engine petri, takes far longer.
+    fig11 to fig15 are of the performance model: delivery time, waiting messages, utilisation. rds9 to rds12
+    compare the dequeue policies: throughput, hits, messages of a hit, and the sleep of rds. --link-s,
+    --timeout-s and --engine are for the former; the net of the paper, --engine petri, takes far longer.
+
+    Needs rockdove[spark] and Java 17. With --out, DIR gets Parquet tables of all runs and rows, and a picture
+    of each figure.
 
     \b
     Examples:
       rockdove simulate fig11
       rockdove simulate all --out figures
       rockdove simulate fig11 fig13 --engine petri --replications 5 --json
+      rockdove simulate rds9 rds10 rds11 rds12 --out figures
     """
     wanted = _wanted(figures)
     if engine not in ("petri", "compiled"):
@@ -55,11 +65,15 @@ def simulate(
 
     require("simulations need", master)
     from rockdove.capacity.error import InvalidScenario
+    from rockdove.capacity.polling.experiment import PollingFigure, setups
     from rockdove.capacity.vma.experiment import Figure, Run, points
 
-    run, chosen = Run(duration_s=duration_s, link_s=link_s, timeout_s=timeout_s), [Figure(name) for name in wanted]
+    run = Run(duration_s=duration_s, link_s=link_s, timeout_s=timeout_s)
+    chosen = [Figure(name) for name in wanted if name in _FIGURES]
+    polled = [PollingFigure(name) for name in wanted if name in _POLLING]
     try:
-        points(chosen[0], run)
+        points(Figure.FIG11, run)
+        setups(PollingFigure.RDS9, duration_s)
     except InvalidScenario as error:
         raise Failure(f"--{str(error).replace('_', '-', 1)}", Code.USAGE) from None
     target = whole_path(out) if out else None
@@ -69,24 +83,34 @@ def simulate(
         except OSError as error:
             raise Failure(f"cannot write to {out}: {error.strerror}") from None
     # Only now, because these take seconds.
-    from rockdove.spark.sweep.picture import picture
+    from rockdove.spark.sweep import picture, polling, polling_picture
     from rockdove.spark.sweep.sweep import sweep
     from rockdove.spark.sweep.task import Engine
 
+    drawn: list[Drawn | PollingDrawn] = []
     with session(master, pairs(conf)) as spark, _bar() as progress:
-        drawn = sweep(spark, chosen, run, replications, Engine(engine), seed, target, progress)
+        pictures = {}
+        if chosen:
+            for figure in sweep(spark, chosen, run, replications, Engine(engine), seed, target, progress):
+                drawn.append(figure)
+                pictures[figure.figure.value] = partial(picture.picture, figure)
+        if polled:
+            for shown in polling.sweep(spark, polled, duration_s, replications, seed, target, progress):
+                drawn.append(shown)
+                pictures[shown.figure.value] = partial(polling_picture.picture, shown)
         if target is not None:
-            for figure in drawn:
-                write(spark, f"{target}/{figure.figure.value}.svg", picture(figure))
+            for name, draw in pictures.items():
+                write(spark, f"{target}/{name}.svg", draw())
     _tell(drawn, out, Output(as_json))
 
 
 def _wanted(figures: Sequence[str]) -> list[str]:
     """The figures by number, each once."""
-    unknown = [name for name in figures if name not in (*_FIGURES, _ALL)]
+    known = (*_FIGURES, *_POLLING)
+    unknown = [name for name in figures if name not in (*known, _ALL)]
     if unknown:
-        raise Failure(f"there is no figure {unknown[0]!r}; say fig11, fig12, fig13, fig14, fig15 or all", Code.USAGE)
-    return [name for name in _FIGURES if name in figures or _ALL in figures]
+        raise Failure(f"there is no figure {unknown[0]!r}; say {', '.join(known)} or all", Code.USAGE)
+    return [name for name in known if name in figures or _ALL in figures]
 
 
 @contextmanager
@@ -105,17 +129,48 @@ def _bar() -> "Iterator[Progress | None]":
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _tell(drawn: "Sequence[Drawn]", out: str | None, output: Output) -> None:
+def _tell(drawn: "Sequence[Drawn | PollingDrawn]", out: str | None, output: Output) -> None:
     if output.as_json:
         output.document(drawn[0] if len(drawn) == 1 else drawn)
         return
+    from rockdove.capacity.polling.experiment import PollingDrawn
+
     for figure in drawn:
-        for (panel, metric), rows in groupby(sorted(figure.rows, key=_table), key=_table):
-            output.line(f"{figure.figure.value} ({panel}) {metric}")
-            _rows(list(rows), output)
-            output.line("")
+        if isinstance(figure, PollingDrawn):
+            _tell_polling(figure, output)
+        else:
+            for (panel, metric), rows in groupby(sorted(figure.rows, key=_table), key=_table):
+                output.line(f"{figure.figure.value} ({panel}) {metric}")
+                _rows(list(rows), output)
+                output.line("")
     if out:
         output.line("\n".join(f"{out}/{figure.figure.value}.svg" for figure in drawn))
+
+
+def _tell_polling(drawn: "PollingDrawn", output: Output) -> None:
+    from rockdove.capacity.polling.experiment import SHOWN, findings
+
+    shown = SHOWN[drawn.figure]
+    output.line(f"{drawn.figure.value} {shown}")
+    lines = [
+        [
+            row.policy,
+            f"{row.rate:g}",
+            f"{row.sleep_s:g}" if row.sleep_s else "",
+            *(_figure(getattr(row, name)) for name in ("throughput", "hit_rate", "messages_per_hit")),
+            "" if row.ci95 is None else f"{row.ci95:.3g}",
+        ]
+        for row in drawn.rows
+    ]
+    head = ["policy", "rate", "sleep s", "messages/s", "hit rate", "messages/hit", f"± {shown}"]
+    output.table(head, lines, range(1, 7))
+    for line in findings(drawn):
+        output.line(line)
+    output.line("")
+
+
+def _figure(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3g}"
 
 
 def _table(row: "SweepRow") -> tuple[str, str]:

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
+from rockdove.capacity.polling.experiment import SLEEPS_S, PollingFigure, PollingRow
 from rockdove.capacity.vma.experiment import Figure, Run
+from rockdove.core.dequeue import PolicyName
+from rockdove.spark.sweep import polling, polling_picture
 from rockdove.spark.sweep.picture import picture
 from rockdove.spark.sweep.sweep import sweep
 from rockdove.spark.sweep.task import Engine
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 SHORT = Run(duration_s=5.0)
 ROW = ["figure", "panel", "metric", "x_name", "x", "n1", "n2", "arrival", "service_rate", "q", "option"]
 ROW += ["engine", "replications", "mean", "ci95", "analytic"]
+POLLING_ROW = ["figure", "policy", "rate", "sleep_s", "throughput", "hit_rate", "messages_per_hit", "ci95"]
 
 
 def test_the_number_of_parts_does_not_matter(spark: "SparkSession") -> None:
@@ -57,6 +61,30 @@ def test_figures_do_not_depend_on_what_else_is_asked_for(spark: "SparkSession", 
         assert ET.fromstring(picture(figure)).tag.endswith("svg")
 
 
+def test_dequeue_policies_on_spark(spark: "SparkSession", tmp_path: Path) -> None:
+    figures = [PollingFigure.RDS9, PollingFigure.RDS10, PollingFigure.RDS12]
+    drawn = polling.sweep(spark, figures, 2.0, 2, 1, str(tmp_path), parts=3)
+    assert [figure.figure for figure in drawn] == figures
+    throughput, hits, sleeps = (figure.rows for figure in drawn)
+    # One run serves two figures; what a figure shows has the interval.
+    assert [(row.policy, row.rate, row.throughput) for row in throughput] == [
+        (row.policy, row.rate, row.throughput) for row in hits
+    ]
+    assert {row.policy for row in throughput} == set(PolicyName)
+    assert {(row.policy, row.sleep_s) for row in throughput if row.sleep_s} == {("rds", 5.0)}
+    assert sorted(row.sleep_s for row in sleeps if row.policy == "rds") == sorted(SLEEPS_S)
+    assert polling.sweep(spark, figures[2:], 2.0, 2, 1, parts=1) == drawn[2:]
+    for figure in drawn:
+        assert ET.fromstring(polling_picture.picture(figure)).tag.endswith("svg")
+    runs = pq.read_table(tmp_path / "rds_runs").num_rows
+    assert runs == 2 * (len(throughput) + len(sleeps) - len({*_systems(throughput)} & {*_systems(sleeps)}))
+    assert pq.read_table(tmp_path / "rds_rows").column_names == POLLING_ROW
+
+
+def _systems(rows: list[PollingRow]) -> list[tuple[str, float, float]]:
+    return [(row.policy, row.rate, row.sleep_s) for row in rows]
+
+
 def test_both_engines_say_the_same(spark: "SparkSession") -> None:
     # Long enough for means to settle, few enough systems for the net: figure 11's, four runs each.
     run = Run(duration_s=20.0)
@@ -72,14 +100,18 @@ def test_both_engines_say_the_same(spark: "SparkSession") -> None:
 
 def test_the_command(environment: None, tmp_path: Path) -> None:
     flags = ["--replications", "1", "--duration-s", "2", "--out", str(tmp_path), "--json", "--master", "local[1]"]
-    command = [sys.executable, "-c", "from rockdove.cli import main; main()", "simulate", "fig13", "fig11", *flags]
+    command = [sys.executable, "-c", "from rockdove.cli import main; main()", "simulate"]
+    command += ["rds12", "fig13", "fig11", *flags]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    first, second = json.loads(done.stdout)
-    assert (first["figure"], second["figure"]) == ("fig11", "fig13")
+    first, second, third = json.loads(done.stdout)
+    assert (first["figure"], second["figure"], third["figure"]) == ("fig11", "fig13", "rds12")
+    assert list(third) == ["figure", "rows"]
+    assert all(list(row) == POLLING_ROW for row in third["rows"])
     assert list(first["rows"][0]) == ROW
     assert first["rows"][0]["ci95"] is None
-    assert {path.name for path in tmp_path.iterdir()} == {"runs", "rows", "fig11.svg", "fig13.svg"}
+    pictures = {"fig11.svg", "fig13.svg", "rds12.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == {"runs", "rows", "rds_runs", "rds_rows", *pictures}
     # A table has the same columns also when all of one is null.
     assert str(pq.read_table(tmp_path / "rows").schema.field("ci95").type) == "double"
 

@@ -1,7 +1,8 @@
 """Figures as pictures in the paper's form: the analytic model as symbols, simulations as lines with their intervals."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -38,7 +39,7 @@ _METRICS: Final = {
 }
 _OPTIONS: Final[dict[str, str]] = {Option.IN_ORDER: "in order", Option.OUT_OF_ORDER: "out of order"}
 # Told apart also by those who see no difference between red and green.
-_COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#117733", "#882255")
+COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#117733", "#882255")
 _LINES: Final[dict[str, Literal["--", "-"]]] = {Option.IN_ORDER: "--", Option.OUT_OF_ORDER: "-"}
 # Panels of one curve for each system and option.
 _SINGLE: Final = ("delivery_s", "waiting")
@@ -51,24 +52,30 @@ _MARGIN: Final = 1.1
 
 def picture(drawn: Drawn) -> bytes:
     """An SVG file. Raises `MissingExtra`."""
+    panels = [(panel, list(rows)) for panel, rows in groupby(sorted(drawn.rows, key=_panel), key=_panel)]
+    draw = [partial(_draw, panel=panel, rows=rows) for panel, rows in panels]
+    return svg(drawn.figure.value, _TITLES[drawn.figure], draw)
+
+
+def svg(name: str, title: str, panels: "Sequence[Callable[[Axes], None]]") -> bytes:
+    """A sheet with panels side by side, each drawn by its function. Raises `MissingExtra`."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure as Sheet
     except ImportError as error:
         raise MissingExtra(f"pictures need {error.name}; install it with: {INSTALL}") from None
-    panels = [(panel, list(rows)) for panel, rows in groupby(sorted(drawn.rows, key=_panel), key=_panel)]
     # Without a fixed salt and date, every file would differ from the last.
     style: Any = {
-        "svg.hashsalt": drawn.figure.value,
+        "svg.hashsalt": name,
         "font.size": 9,
         "axes.spines.top": False,
         "axes.spines.right": False,
     }
     with rc_context(style):
         sheet = Sheet(figsize=(5.2 * len(panels), 4.4), layout="constrained")
-        sheet.suptitle(_TITLES[drawn.figure])
-        for axes, (panel, rows) in zip(sheet.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-            _draw(axes, panel, rows)
+        sheet.suptitle(title)
+        for axes, draw in zip(sheet.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+            draw(axes)
         file = io.BytesIO()
         sheet.savefig(file, format="svg", metadata={"Date": None})
     return file.getvalue()
@@ -84,7 +91,7 @@ def _draw(axes: "Axes", panel: str, rows: Sequence[SweepRow]) -> None:
     curves = [(name, list(group)) for name, group in groupby(sorted(rows, key=_place), key=_name)]
     kinds = list(dict.fromkeys(kind for kind, _ in (name for name, _ in curves)))
     for (kind, option), curve in curves:
-        _curve(axes, curve, _COLOURS[kinds.index(kind) % len(_COLOURS)], option)
+        _curve(axes, curve, COLOURS[kinds.index(kind) % len(COLOURS)], option)
     axes.set_xlabel(_AXES[rows[0].x_name])
     axes.set_ylabel(_METRICS[metrics[0]] if len(metrics) == 1 else "share")
     top = _top(rows) if len(metrics) == 1 else 1.03
@@ -154,9 +161,9 @@ def _legend(kinds: Sequence[str], options: set[str]) -> list[Any]:
 
     grey = "#555555"
     named = [
-        Line2D([], [], color=_COLOURS[place % len(_COLOURS)], label=kind) for place, kind in enumerate(kinds) if kind
+        Line2D([], [], color=COLOURS[place % len(COLOURS)], label=kind) for place, kind in enumerate(kinds) if kind
     ]
-    only = grey if named else _COLOURS[0]
+    only = grey if named else COLOURS[0]
     styles = [
         Line2D([], [], color=only, linestyle=_LINES[option], label=_OPTIONS[option]) for option in sorted(options)
     ]

@@ -1,0 +1,1 @@
+"""Dequeueing from many physical queues: the paper's model, run with the very policies that the service has."""
