@@ -242,7 +242,7 @@ class Bench:
     async def _reach(self, inner: MemoryStore | SqliteStore) -> Store:
         await inner.open()
         owner = Owner(inner, self.clock)
-        path = tempfile.mktemp(prefix="rockdove-", suffix=".sock")
+        path = tempfile.mktemp(prefix="test-", suffix=".sock")
         listening = socket.socket(socket.AF_UNIX)
         listening.bind(path)
         listening.listen()

@@ -53,8 +53,8 @@ class Site(Protocol):
     # Whether others may have changed records that this process has not heard of yet.
     is_front_end: bool
 
-    def catch_up(self, then: Callable[[], None]) -> None:
-        """Hear of all changes that were made before now."""
+    def catch_up(self, then: Callable[[Fault | None], None]) -> None:
+        """Hear of all changes that were made before now; ``then`` gets the fault if the store cannot be asked."""
 
     # Of all operations, by their names.
     timings: dict[str, Timing]
@@ -131,7 +131,7 @@ class Exchange:
                 self._json = True
                 self.plain = b"\\" not in body
                 if self._site.accounts.exist:
-                    self.account = self._site.gate.identify(self, method, url, headers, body)
+                    self.account = self._site.gate.identify(self, method, url, headers, body, again)
                 elif headers.get(b"Host") not in self._site.hosts.known:
                     self._check_host(headers)
                 self._operation = operation = awsjson.operation(target)
@@ -143,7 +143,7 @@ class Exchange:
                 self._json = self.plain = False
                 self._accepts_json = queryjson.is_wanted(self.headers.get(b"accept", b""))
                 if self._site.accounts.exist:
-                    self.account = self._site.gate.identify(self, method, url, headers, body)
+                    self.account = self._site.gate.identify(self, method, url, headers, body, again)
                 else:
                     self._check_host(headers)
                 path, _, parameters = origin_form(url).partition(b"?")
@@ -156,12 +156,20 @@ class Exchange:
         except Fault as fault:
             if fault.missed and not again and self._site.is_front_end:
                 later = partial(self.serve, method, url, headers.copy(), body, keep_alive, True)
-                self._site.catch_up(lambda: later() if self._outlet.is_open() else None)
+                self._site.catch_up(partial(self._caught_up, later))
             else:
                 self.fail(fault)
         except Exception as error:
             self._site.defect(error)
             self.fail(InternalFailure())
+
+    def _caught_up(self, again: Callable[[], None], fault: Fault | None) -> None:
+        if not self._outlet.is_open():
+            return
+        if fault is None:
+            again()
+        else:
+            self.fail(fault)
 
     def _lighten(self) -> None:
         """The request may wait for long: keep nothing of it that is large. Its answer needs none of that."""
@@ -293,7 +301,7 @@ class Exchange:
         if site.access_log:
             site.accessed(self, operation, status, seconds)
 
-    def _write(self, status: int, kind: bytes, body: bytes, extra: bytes = b"") -> None:
+    def _write(self, status: int, kind: bytes, body: bytes | memoryview, extra: bytes = b"") -> None:
         self._outlet.reply(status, kind, body, extra + self._to_browser, self._head_only)
         self._to_browser, self._head_only = b"", False
         self.waiting = None

@@ -41,6 +41,8 @@ _PERMISSIONS = {
     "AckThrough": "DeleteMessage",
     "ReleaseConsumer": "ChangeMessageVisibility",
     "ListLeases": "GetQueueAttributes",
+    "DescribePhysicalQueues": "GetQueueAttributes",
+    "SetPhysicalQueue": "SetQueueAttributes",
     "PublishOnce": "SendMessage",
     "StageBatch": "SendMessage",
     "PublishBatch": "SendMessage",
@@ -86,6 +88,7 @@ class Gate:
         tasks: MoveTasks,
         clock: Clock,
         trust_proxy: bool = False,
+        asks_again: bool = False,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._accounts = accounts
@@ -94,6 +97,8 @@ class Gate:
         self._tasks = tasks
         self._clock = clock
         self._trust_proxy = trust_proxy
+        # Whether this is a front-end, which may not have heard of a key yet.
+        self._asks_again = asks_again
         self._verify = Verifier(accounts.by_key, clock).verify
         self.failures = Failures(monotonic)
         self._seldom = Seldom(monotonic)
@@ -101,16 +106,21 @@ class Gate:
 
     # Signatures.
 
-    def identify(self, guest: Guest, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes) -> str:
+    def identify(
+        self, guest: Guest, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, final: bool
+    ) -> str:
         """The id of the account that has signed the request. Raises the fault of one that is not well signed.
 
+        Unless it is ``final``, a front-end asks once more for a key that it does not know: that counts then.
         Every signature is looked at, also from an address with many bad ones: a good one is never refused.
         """
         hosts = forwarded_hosts(lower(headers)) if self._trust_proxy else ()
         target = url if url[:1] == b"/" else origin_form(url)
         try:
             return self._verify(method, target, headers, body, hosts).id
-        except (InvalidClientTokenId, SignatureDoesNotMatch):
+        except (InvalidClientTokenId, SignatureDoesNotMatch) as fault:
+            if fault.missed and self._asks_again and not final:
+                raise
             address = self._address(guest)
             if self.failures.add(address):
                 raise
@@ -126,7 +136,7 @@ class Gate:
         if not self._accounts.exist or (b"authorization" not in guest.headers and _SIGNATURE not in url):
             return None
         try:
-            return self._accounts.by_id(self.identify(guest, method, url, guest.headers, body))
+            return self._accounts.by_id(self.identify(guest, method, url, guest.headers, body, final=True))
         except Fault:
             return None
 

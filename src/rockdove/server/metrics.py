@@ -30,11 +30,16 @@ from rockdove.server.board import Seat
 from rockdove.server.figures import EVENTS, Figures
 from rockdove.server.process import Processes
 from rockdove.server.series import OTHERS, Places
+from rockdove.server.shared import Shared
 from rockdove.server.timing import buckets
 from rockdove.store.base import Counts, Effort
 
 # Queues that are asked for together: they cost the store one transaction, and the others who wait not too long.
 AT_ONCE = 50
+# After a collection, this many times as long as it took passes before the next begins, but at most so many seconds:
+# those who ask without end leave most of the time to others.
+REST = 4
+MAX_REST_S = 1.0
 
 
 class Level(Struct):
@@ -71,7 +76,7 @@ class Sample(Struct):
 
 
 class Metrics:
-    """Collects when asked; two who ask at the same time share one answer."""
+    """Collects when asked; those who ask meanwhile share the answer."""
 
     def __init__(self, broker: Broker, most_queues: int, seat: Seat, figures: Callable[[], Awaitable[Figures]]) -> None:
         """``figures`` gives what all processes of the service have counted."""
@@ -83,22 +88,24 @@ class Metrics:
         self._sheet = Sheet()
         self._registry.register(self._sheet)
         self._registry.register(Processes(seat))
-        self._task: asyncio.Task[bytes] | None = None
+        self._shared = Shared(self._collect)
+        # When the next collection may begin, by the loop's clock.
+        self._next_s = 0.0
 
     async def text(self) -> bytes:
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._collect())
-        # Who hangs up does not take the answer away from the others.
-        return await asyncio.shield(self._task)
+        return await self._shared.get()
 
     async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._shared.close()
 
     async def _collect(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(self._next_s - loop.time())
+        began_s = loop.time()
         self._sheet.sample = await self._sample()
-        return await asyncio.to_thread(generate_latest, self._registry)
+        text = await asyncio.to_thread(generate_latest, self._registry)
+        self._next_s = loop.time() + min(REST * (loop.time() - began_s), MAX_REST_S)
+        return text
 
     async def _sample(self) -> Sample:
         places, store, figures = self._places, self._broker.store, await self._figures()

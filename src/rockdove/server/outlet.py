@@ -9,6 +9,8 @@ from enum import IntEnum
 LINGER_S = 1.0
 # Larger answers are written in pieces: TLS hands on what it is given at once, and what is handed on does not count.
 PIECE_BYTES = 256 * 1024
+# What a client may leave unread without being taken for slow.
+UNREAD_BYTES = 4 * 1024
 # What TLS may have read of a client that is not listened to.
 TLS_AHEAD_BYTES = 16 * 1024
 _REASONS = {
@@ -74,6 +76,8 @@ class Outlet:
         if limit is not None:
             # Of TLS: what it reads on when we do not, nobody counts.
             limit(high=TLS_AHEAD_BYTES)
+        # Whoever leaves more unread is slow, and what he has not read counts.
+        transport.set_write_buffer_limits(high=UNREAD_BYTES)
         self.begin_to_wait()
 
     def begin_to_wait(self) -> None:
@@ -82,7 +86,7 @@ class Outlet:
 
     # What is written.
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: bytes | memoryview) -> None:
         """The only place that writes, and that decides whether anybody can still get it. If not, it is dropped."""
         transport = self.transport
         # To compare costs more than to look whether it is the same.
@@ -102,8 +106,11 @@ class Outlet:
         self.send(b"")
         return self.state < CLOSING
 
-    def reply(self, status: int, kind: bytes, body: bytes, extra: bytes, head_only: bool) -> None:
-        """Answer the request being served, and hang up if that was the last answer."""
+    def reply(self, status: int, kind: bytes, body: bytes | memoryview, extra: bytes, head_only: bool) -> None:
+        """Answer the request being served, and hang up if that was the last answer.
+
+        A view is of what several get, and is not copied for each.
+        """
         head = b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\n%b%bContent-Length: %d\r\n\r\n" % (
             status,
             _REASONS.get(status, b"Error"),
@@ -116,7 +123,7 @@ class Outlet:
             self.send(head if head_only else head + body)
         else:
             self.send(head)
-            # Copies, not views: what the client has taken is let go piece by piece.
+            # Of bytes, copies: what the client has taken is let go piece by piece.
             for start in range(0, len(body), PIECE_BYTES):
                 self.send(body[start : start + PIECE_BYTES])
         if self.congested and self.on_unread is not None:

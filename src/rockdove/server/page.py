@@ -13,6 +13,7 @@ from rockdove.core.account import Account
 from rockdove.core.errors import Fault
 from rockdove.server.host import FOREIGN
 from rockdove.server.series import only_of
+from rockdove.server.shared import Shared
 
 _TEXT = b"text/plain; charset=utf-8"
 # Headers that proxies add. Whoever sends them did not come from this machine himself, as far as can be known.
@@ -20,10 +21,10 @@ _FORWARDED = (b"forwarded", b"via", b"x-real-ip", b"x-forwarded-", b"cf-connecti
 
 
 class Page(Struct, frozen=True):
-    """What is shown; ``extra`` are more lines of the answer's head."""
+    """What is shown; ``extra`` are more lines of the answer's head. A view is of what several are shown at once."""
 
     status: int
-    body: bytes
+    body: bytes | memoryview
     kind: bytes = _TEXT
     extra: bytes = b""
 
@@ -59,7 +60,7 @@ class Pages:
         behind_proxy: bool = False,
     ) -> None:
         self._trouble = trouble
-        self._metrics = metrics
+        self._metrics = Shared(metrics)
         self._defect = defect
         self._token = token
         self._behind_proxy = behind_proxy
@@ -115,10 +116,11 @@ class Pages:
     async def _show_later(self, visitor: Visitor, account: Account | None) -> None:
         """An account that is no administrator sees its own queues."""
         try:
-            text = await self._metrics()
+            text = await self._metrics.get()
+            body: bytes | memoryview = memoryview(text)
             if account is not None and not account.admin:
-                text = only_of(account.id, text)
-            page = Page(200, text, CONTENT_TYPE_PLAIN_0_0_4.encode())
+                body = only_of(account.id, text)
+            page = Page(200, body, CONTENT_TYPE_PLAIN_0_0_4.encode())
         except Fault as fault:
             page = Page(503, f"The metrics cannot be collected at the moment: {fault.message}\n".encode())
         except Exception as error:

@@ -1,5 +1,6 @@
 """The operations on queues and move tasks: from a request to the broker, and from its outcome to the result."""
 
+import asyncio
 import base64
 import contextlib
 from bisect import bisect_right
@@ -7,15 +8,16 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from rockdove.broker.admin import Admin
+from rockdove.broker.ask import ask
 from rockdove.broker.directory import Directory
 from rockdove.broker.movetask import RUNNING, MoveTasks, handle
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
 from rockdove.core.errors import Fault, InvalidParameterValue, QueueDoesNotExist, ServiceInterrupted, ServiceUnavailable
-from rockdove.core.queue import MoveTask
+from rockdove.core.queue import MoveTask, PhysicalState
 from rockdove.server.call import Call
 from rockdove.server.tracer import Tracer
-from rockdove.wire import shape
+from rockdove.wire import extension, shape
 
 
 class Queues:
@@ -78,6 +80,30 @@ class Queues:
     async def set_queue_attributes(self, call: Call, request: shape.SetQueueAttributes) -> None:
         await self._admin.set_attributes(self._queue(request.queue_url, call.account), request.attributes)
 
+    async def describe_physical_queues(
+        self, call: Call, request: extension.DescribePhysicalQueues
+    ) -> extension.DescribePhysicalQueuesResult:
+        queue = self._queue(request.queue_url, call.account)
+        parts = queue.record.physical
+        described = await asyncio.gather(*(ask(physical.count) for physical in queue.physical))
+        return extension.DescribePhysicalQueuesResult(
+            physical_queues=[
+                extension.DescribedPhysicalQueue(
+                    index=index,
+                    state=part.state.value,
+                    weight=part.weight,
+                    approximate_number_of_messages=counts.visible,
+                    approximate_number_of_messages_not_visible=counts.in_flight,
+                    approximate_number_of_messages_delayed=counts.delayed,
+                )
+                for index, (part, counts) in enumerate(zip(parts, described, strict=True))
+            ]
+        )
+
+    async def set_physical_queue(self, call: Call, request: extension.SetPhysicalQueue) -> None:
+        queue = self._queue(request.queue_url, call.account)
+        await self._admin.set_physical(queue, request.index, request.weight, _state(request.state))
+
     async def tag_queue(self, call: Call, request: shape.TagQueue) -> None:
         await self._admin.tag(self._queue(request.queue_url, call.account), request.tags)
 
@@ -131,6 +157,17 @@ class Queues:
 
 def _url(call: Call, account: str, name: str) -> str:
     return f"{call.base_url()}/{account}/{name}"
+
+
+def _state(value: str | None) -> PhysicalState | None:
+    if value is None:
+        return None
+    try:
+        return PhysicalState(value)
+    except ValueError:
+        raise InvalidParameterValue(
+            f"Value {value} for parameter State is invalid. Reason: Must be one of {', '.join(PhysicalState)}."
+        ) from None
 
 
 def _task(task: MoveTask) -> shape.ListMessageMoveTasksResultEntry:

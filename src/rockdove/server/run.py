@@ -12,7 +12,8 @@ import uvloop
 from rockdove.server.owner import OwnerService
 from rockdove.server.service import FrontEndParts, Service
 from rockdove.server.setting import Settings
-from rockdove.server.supervisor import STOP, Family, Ready, Work
+from rockdove.server.stop import STOP
+from rockdove.server.supervisor import Family, Ready, Work
 
 # Turns an exception of a start into the exit code and the line to print.
 Explain = Callable[[Exception], tuple[int, str]]
@@ -22,14 +23,26 @@ async def until_stopped(
     start: Callable[[], Awaitable[Callable[[], None]]],
     stop: Callable[[], Awaitable[None]],
     signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM),
+    gives_up: bool = False,
 ) -> None:
-    """Start, and stop with one of the signals; what starting gives is called with every SIGHUP."""
+    """Start, and stop with one of the signals; what starting gives is called with every SIGHUP.
+
+    ``gives_up``: what is still starting then is given up, because it may wait for somebody else.
+    """
     stopped, reload = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in signals:
         loop.add_signal_handler(number, stopped.set)
     loop.add_signal_handler(signal.SIGHUP, reload.set)
-    on_reload = await start()
+    starting = asyncio.ensure_future(start())
+    if gives_up:
+        asked = loop.create_task(stopped.wait())
+        await asyncio.wait((starting, asked), return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        if not starting.done():
+            starting.cancel()
+            return
+    on_reload = await starting
     loop.add_signal_handler(signal.SIGHUP, on_reload)
     if reload.is_set():
         # Asked for while the service started, perhaps after the certificate had been read.
@@ -83,7 +96,7 @@ async def _serve(
 
     try:
         service = Service(settings, front_end=front_end)
-        await until_stopped(start, lambda: service.stop(), (STOP,))
+        await until_stopped(start, lambda: service.stop(), (STOP,), gives_up=True)
     except Exception as error:
         code, text = explain(error)
         ready(Ready(code=code, error=os.fsencode(text)))

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import signal
 import socket
 import ssl
 from collections import Counter
@@ -15,7 +16,8 @@ from msgspec.structs import replace
 from rockdove import __version__
 from rockdove.broker.accounts import Accounts
 from rockdove.broker.admin import Admin
-from rockdove.broker.ask import ask
+from rockdove.broker.ask import ask, unavailable
+from rockdove.broker.claim import Claims
 from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import Clock, SystemClock
 from rockdove.core.errors import ExposedError, Fault, InternalFailure
@@ -33,6 +35,7 @@ from rockdove.server.listener import Listener
 from rockdove.server.log import fields
 from rockdove.server.messages import Messages
 from rockdove.server.metrics import Metrics
+from rockdove.server.onebyone import OneByOne
 from rockdove.server.origin import ANY, OriginError, Origins
 from rockdove.server.page import Pages, is_loopback
 from rockdove.server.publish import PublishOperations
@@ -40,6 +43,7 @@ from rockdove.server.queues import Queues
 from rockdove.server.requestid import request_ids
 from rockdove.server.setting import Settings
 from rockdove.server.sharing import METRICS, Sharing
+from rockdove.server.stop import STOP
 from rockdove.server.timing import Timing
 from rockdove.server.tls import Certificate, Names, TlsError
 from rockdove.server.tracer import Tracer
@@ -118,6 +122,7 @@ class Service:
         self.hosts = Hosts(settings.host, settings.allow_host, settings.trust_proxy)
         self._certificate = certificate(settings)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._one_by_one = OneByOne()
         self.next_request_id = request_ids().__next__
         self.access_log = settings.access_log
         self.timings = {name: Timing() for name in OPERATIONS}
@@ -177,9 +182,12 @@ class Service:
         processes = settings.workers if self.is_front_end else 1
         works = build(self.store, snapshot, settings, self.clock, self.seat, processes)
         context, directory = works.context, works.directory
+        if not self.is_front_end:
+            context.claims = Claims()
         self.feed, self.broker, self.move_tasks = works.feed, works.broker, works.tasks
         self.accounts = Accounts(self.store.records, self.feed, self.clock, self._key, directory.names_of)
         self.accounts.on_lost = self._end_polls
+        self.accounts.on_vanished = self._begin_anew
         self.feed.start(snapshot, directory, self.accounts, self.move_tasks)
         if self.recorder is not None:
             self.tracer = Tracer(self.recorder.add, self.broker)
@@ -191,7 +199,7 @@ class Service:
             LeaseOperations(context, self.tracer),
             PublishOperations(context, self.tracer),
         )
-        self.gate = Gate(self.accounts, directory, self.move_tasks, self.clock, self.trust_proxy)
+        self.gate = Gate(self.accounts, directory, self.move_tasks, self.clock, self.trust_proxy, self.is_front_end)
         self.pages = Pages(
             lambda: self.store.trouble, self._metrics_text, self.defect, settings.metrics_token, self.trust_proxy
         )
@@ -219,9 +227,8 @@ class Service:
         text: bytes = await ask(partial(self._remote.call, METRICS, b""))
         return text
 
-    def catch_up(self, then: Callable[[], None]) -> None:
-        """Where the store cannot be asked, what is known has to do."""
-        self.store.records.catch_up(lambda outcome: then())
+    def catch_up(self, then: Callable[[Fault | None], None]) -> None:
+        self.store.records.catch_up(lambda outcome: then(None if outcome is None else unavailable(outcome)))
 
     async def check_exposed(self) -> None:
         """Raises `ExposedError`: where others can reach the service, there must be accounts to keep them out."""
@@ -289,6 +296,14 @@ class Service:
             if connection.waiting is not None and (accounts is None or connection.call.account in accounts):
                 connection.waiting.give_up()
 
+    def _begin_anew(self) -> None:
+        """The owner has died, and all accounts with it: a front-end that begins now is like those that follow it."""
+        log.error(
+            "all accounts are gone with the memory store: this front-end ends, and is started again without them",
+            extra=fields("accounts-lost"),
+        )
+        signal.raise_signal(STOP)
+
     # What the front needs.
 
     def handle(self, call: Exchange, operation: Operation, request: Request) -> None:
@@ -302,9 +317,16 @@ class Service:
             raise
         if work is not None:
             call.keep_headers()
-            task = asyncio.get_running_loop().create_task(self._answer(call, operation, request, work))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._one_by_one.start(partial(self._start, call, operation, request, work))
+
+    def _start(self, call: Exchange, operation: Operation, request: Request, work: Awaitable[Result | None]) -> None:
+        if call.is_gone() and asyncio.iscoroutine(work):
+            # Nothing of it has been done, and nobody waits for it.
+            work.close()
+            return
+        task = asyncio.get_running_loop().create_task(self._answer(call, operation, request, work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _answer(
         self, call: Exchange, operation: Operation, request: Request, work: Awaitable[Result | None]
@@ -317,6 +339,8 @@ class Service:
                     raise
                 # Another front-end may have made it a moment ago.
                 await self.feed.catch_up()
+                if self.accounts.exist:
+                    self.gate.permit(call, operation, request)
                 again = self._handlers[operation.name](call, request)
                 assert again is not None
                 result = await again

@@ -8,10 +8,12 @@ import ctypes
 import errno
 import logging
 import os
+import select
 import shutil
 import signal
 import socket
 import ssl
+import stat
 import sys
 import tempfile
 import time
@@ -28,6 +30,7 @@ from rockdove.server.listener import bind
 from rockdove.server.log import fields
 from rockdove.server.service import FrontEndParts, certificate
 from rockdove.server.setting import Settings
+from rockdove.server.stop import STOP
 from rockdove.server.tls import TlsError
 from rockdove.store.common.keyfile import KeySource
 from rockdove.store.registry import locate
@@ -43,11 +46,11 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.5
 SETTLED_S = 5.0
 # Of folders for Unix sockets.
 PREFIX = "rockdove-"
+SOCKET = "owner"
+# Seconds for which such a folder may have no socket that answers.
+YOUNG_S = 60.0
 # Of paths of Unix sockets.
 _LONGEST_PATH = 100
-
-# What ends a child in good order.
-STOP = signal.SIGUSR2
 
 _PR_SET_PDEATHSIG = 1
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
@@ -71,6 +74,10 @@ class StartFailed(RockdoveError):
     def __init__(self, code: int, text: str) -> None:
         self.code = code
         super().__init__(text)
+
+
+class _StopAsked(Exception):
+    """The service is to stop while it starts."""
 
 
 # What a child does: serves until SIGTERM. It calls its argument once it is ready.
@@ -100,7 +107,7 @@ class Family:
         self.board = Board(settings.workers + 1)
         _sweep(Path(_short_folder() or tempfile.gettempdir()))
         self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=_short_folder()))
-        self.path = str(self.folder / "owner")
+        self.path = str(self.folder / SOCKET)
         # Front-ends that connect before the owner accepts wait in its queue, also while it is started again.
         self.listening = socket.socket(socket.AF_UNIX)
         self.listening.bind(self.path)
@@ -162,6 +169,9 @@ class Supervisor:
             for child in self._front_ends:
                 self._spawn(child)
             return [self._wait_until_ready(child) for child in self._front_ends][-1]
+        except _StopAsked:
+            self._stop()
+            raise SystemExit(0) from None
         except BaseException:
             self._kill_all()
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -237,9 +247,15 @@ class Supervisor:
             os._exit(code)
 
     def _wait_until_ready(self, child: Child) -> Ready:
+        """Meanwhile the owner may die, without which no front-end gets ready, or somebody may want all to stop."""
         with os.fdopen(child.pipe, "rb") as pipe:
+            child.pipe = -1
+            while not select.select([pipe], [], [], SLICE_S)[0]:
+                if signal.sigtimedwait((signal.SIGTERM, signal.SIGINT), 0) is not None:
+                    raise _StopAsked
+                if os.waitid(os.P_PID, self._owner.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                    raise StartFailed(1, "the owner has died while the service started; start it again")
             text = pipe.read()
-        child.pipe = -1
         told = (
             msgspec.json.decode(text, type=Ready)
             if text
@@ -343,11 +359,23 @@ def _last_words(child: Child) -> str:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove the folders of services whose parent was killed: nobody answers at their sockets."""
-    for left in folder.glob(f"{PREFIX}*/owner"):
+    """Remove the folders of services whose parent was killed: nobody answers at their sockets.
+
+    Not those that are new: where a service just starts, nobody answers yet.
+    """
+    for left in folder.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
-            if left.lstat().st_uid == os.geteuid() and probe.connect_ex(str(left)) == errno.ECONNREFUSED:
-                shutil.rmtree(left.parent, ignore_errors=True)
+            status = left.lstat()
+            if status.st_uid != os.geteuid() or not stat.S_ISDIR(status.st_mode) or not _is_ours(left):
+                continue
+            is_old = time.time() - status.st_mtime > YOUNG_S
+            if is_old and probe.connect_ex(str(left / SOCKET)) in (errno.ECONNREFUSED, errno.ENOENT):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether it holds a socket of ours, or nothing: others may like the prefix, too."""
+    return all(name == SOCKET for name in os.listdir(folder))
 
 
 def _short_folder() -> str | None:

@@ -44,6 +44,37 @@ class PeekResult(Result, kw_only=True):
     next_token: str | None = None
 
 
+class DescribePhysicalQueues(Request, kw_only=True):
+    """What carries a queue."""
+
+    queue_url: str
+
+
+class DescribedPhysicalQueue(Result, kw_only=True):
+    """Numbers of messages are exact."""
+
+    index: int
+    # "up", "down" or "draining".
+    state: str
+    weight: float
+    approximate_number_of_messages: int
+    approximate_number_of_messages_not_visible: int
+    approximate_number_of_messages_delayed: int
+
+
+class DescribePhysicalQueuesResult(Result, kw_only=True):
+    physical_queues: list[DescribedPhysicalQueue] = []
+
+
+class SetPhysicalQueue(Request, kw_only=True):
+    """Change one of those that carry a queue; what is not given stays."""
+
+    queue_url: str
+    index: Integer
+    weight: float | None = None
+    state: str | None = None
+
+
 class Receive(ReceiveMessage, kw_only=True):
     """ReceiveMessage with up to a hundred messages."""
 

@@ -25,7 +25,7 @@ class Operation(Struct, frozen=True):
     @property
     def reads(self) -> bool:
         """Whether it changes nothing."""
-        return self.name.startswith(("Get", "List", "Peek"))
+        return self.name.startswith(("Get", "List", "Peek", "Describe"))
 
     @property
     def max_bytes(self) -> int | None:
@@ -73,6 +73,8 @@ OPERATIONS: dict[str, Operation] = {
         _operation(shape.UntagQueue),
         _operation(extension.Peek, extension.PeekResult, extension=True),
         _operation(extension.Receive, extension.ReceiveResult, extension=True),
+        _operation(extension.DescribePhysicalQueues, extension.DescribePhysicalQueuesResult, extension=True),
+        _operation(extension.SetPhysicalQueue, extension=True),
         _operation(lease.LeaseBatch, lease.LeaseBatchResult, extension=True),
         _operation(lease.AckThrough, lease.AckThroughResult, extension=True),
         _operation(lease.ReleaseConsumer, lease.ReleaseConsumerResult, extension=True),

@@ -35,7 +35,7 @@ def send(queue: Any, heard: Any) -> list[Any]:
 
 @pytest.fixture
 def queue() -> Any:
-    return SimpleNamespace(physical=[Physical(QueueGone())], alive=True, events=Events())
+    return SimpleNamespace(physical=[Physical(QueueGone())], is_plain=True, alive=True, events=Events())
 
 
 def test_a_queue_that_was_purged_takes_it(queue: Any) -> None:

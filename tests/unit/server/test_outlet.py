@@ -44,6 +44,9 @@ class Transport(asyncio.Transport):
         self.closing = False
         self.closed = False
 
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
     def write(self, data: Any) -> None:
         if self.closed:
             raise RuntimeError("unable to perform operation on <TCPTransport closed=True>; the handler is closed")

@@ -12,10 +12,11 @@ import pytest
 from rockdove.core.clock import ManualClock
 from rockdove.core.errors import StoreError
 from rockdove.core.queue import QueueRecord
-from rockdove.store.base import Claimed, Counts, Draft, Snapshot, Want
+from rockdove.store.base import Change, Claimed, Counts, Draft, QueuePut, Snapshot, Want
 from rockdove.store.memory.store import MemoryStore
-from rockdove.store.remote import asked
+from rockdove.store.remote import asked, told
 from rockdove.store.remote.error import StoreAway
+from rockdove.store.remote.frame import ENOUGH
 from rockdove.store.remote.owner import Owner
 from rockdove.store.remote.store import RemoteStore
 from tests.support.store import call, message
@@ -312,3 +313,82 @@ def test_a_front_end_that_stands_still_holds_nothing_up(folder: Path, loop: asyn
     # About as many as there is room for, and the rest only when those are read.
     assert 10 <= in_flight < 200
     assert visible == 299
+
+
+def test_nothing_is_missed_between_the_first_records_and_the_first_listener(
+    folder: Path, loop: asyncio.AbstractEventLoop
+) -> None:
+    async def scenario() -> tuple[list[str], list[str]]:
+        house = House(folder)
+        one, snapshot = await house.front_end()
+        late, first = await house.front_end()
+        heard: list[Change] = []
+        # While the second is on its way from its records to its listeners, the first goes on.
+        await queue_of(one, snapshot.version)
+        await call(late.records.catch_up)
+        late.records.subscribe(heard.append, lambda snapshot: None)
+        names = [change.queue.name for change in heard if isinstance(change, QueuePut)]
+        for store in (one, late):
+            store.close()
+        house.close()
+        return [queue.name for queue in first.queues], names
+
+    before, heard = loop.run_until_complete(scenario())
+    assert (before, heard) == ([], ["q"])
+
+
+def test_records_that_begin_anew_before_the_first_listener(folder: Path, loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> tuple[list[Snapshot], list[Change]]:
+        house = House(folder)
+        one, snapshot = await house.front_end()
+        await queue_of(one, snapshot.version)
+        resets: list[Snapshot] = []
+        heard: list[Change] = []
+        house.owner.close()
+        while one.trouble is None:
+            await asyncio.sleep(0)
+        house.start()
+        while one.trouble is not None:
+            await asyncio.sleep(0.01)
+        await call(one.records.catch_up)
+        one.records.subscribe(heard.append, resets.append)
+        one.close()
+        house.close()
+        return resets, heard
+
+    (again,), heard = loop.run_until_complete(scenario())
+    assert [queue.name for queue in again.queues] == ["q"]
+    assert heard == []
+
+
+def test_a_front_end_that_is_lost_while_all_are_told_stops_nobody(
+    folder: Path, loop: asyncio.AbstractEventLoop
+) -> None:
+    async def scenario() -> list[int]:
+        house = House(folder)
+        stores = [(await house.front_end())[0] for _ in range(6)]
+        record = await queue_of(stores[1], house.inner.ledger.version)
+        heard: list[int] = []
+        for number, store in enumerate(stores):
+            await call(store.records.catch_up)
+            store.records.subscribe(lambda change, number=number: heard.append(number), lambda snapshot: None)  # type: ignore[misc]
+        heard.clear()
+        # Half of them are gone, and the owner finds out while it tells everybody: then a frame is full.
+        for store in stores[::2]:
+            connection = store.link._connection
+            assert connection is not None
+            assert connection._socket is not None
+            connection._socket.shutdown(socket.SHUT_RDWR)
+        for front_end in list(house.owner._front_ends):
+            for _ in range(ENOUGH - 1):
+                front_end.send(told.Passed("nothing", b""))
+        house.owner._changed(QueuePut(house.inner.ledger.version + 1, record))
+        for store in stores[1::2]:
+            await call(store.records.catch_up)
+            store.close()
+        for store in stores[::2]:
+            store.close()
+        house.close()
+        return heard
+
+    assert sorted(loop.run_until_complete(scenario())) == [1, 3, 5]

@@ -6,9 +6,9 @@ import pytest
 
 from rockdove.core.message import Entry
 from rockdove.store.base import Claimed, Want
-from rockdove.store.remote import turns
+from rockdove.store.common import turns
+from rockdove.store.common.turns import LEAST_BYTES, MOST_BYTES, MOST_CLAIMS, UNKNOWN_BYTES, ClaimTurns, within
 from rockdove.store.remote.asked import ClaimEntries
-from rockdove.store.remote.turns import MOST_BYTES, UNKNOWN_BYTES, ClaimTurns
 from tests.support.store import message
 
 AT_FIRST = MOST_BYTES // UNKNOWN_BYTES
@@ -25,7 +25,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.begun: list[tuple[ClaimEntries, int]] = []
-        self.turns = ClaimTurns(lambda verb, size: self.begun.append((verb, size)))
+        self.turns: ClaimTurns[ClaimEntries] = ClaimTurns(lambda verb, size: self.begun.append((verb, size)))
 
     def ask(self, number: int, physical: int = 1) -> None:
         for _ in range(number):
@@ -55,20 +55,46 @@ def test_what_a_queue_brings_decides_how_many_begin() -> None:
     while desk.begun:
         desk.land(100)
     desk.ask(1_000)
-    assert len(desk.begun) == 1_000
+    assert len(desk.begun) == MOST_CLAIMS
 
 
-def test_to_find_nothing_tells_nothing() -> None:
+def test_to_find_nothing_tells_little() -> None:
     desk = Desk()
     for _ in range(1_000):
         desk.ask(1)
         desk.land(0)
     desk.ask(1_000)
-    assert len(desk.begun) == AT_FIRST
+    assert len(desk.begun) == MOST_BYTES // LEAST_BYTES
+
+
+def test_what_a_claim_may_bring_is_bounded_whatever_was_brought_before() -> None:
+    assert within(Want(10, 0), 100, is_alone=False).room_bytes == LEAST_BYTES
+    assert within(Want(10, 0), MOST_BYTES, is_alone=False).room_bytes == MOST_BYTES
+    assert within(Want(10, 0, room_bytes=7), MOST_BYTES, is_alone=False).room_bytes == 7
+    # One message is always given, however large; and to one who is alone as many as he wants.
+    assert within(Want(1, 0), 100, is_alone=False).room_bytes == 0
+    assert within(Want(10, 0), 100, is_alone=True).room_bytes == 0
+
+
+def test_a_claim_that_had_no_room_is_followed_by_larger_ones() -> None:
+    desk = Desk()
+    sizes = []
+    desk.ask(1)
+    desk.land(1_000)
+    for _ in range(8):
+        desk.ask(1)
+        (_, size) = desk.begun[0]
+        sizes.append(size)
+        desk.land(max(size, LEAST_BYTES))
+    assert sizes == sorted(sizes)
+    assert MOST_BYTES // 2 < sizes[-1] < MOST_BYTES
 
 
 def test_queues_take_turns() -> None:
     desk = Desk()
+    for physical in (1, 2):
+        desk.ask(1, physical)
+        desk.land(LARGE_BYTES)
     desk.ask(1_000, physical=1)
     desk.ask(3, physical=2)
     desk.land(LARGE_BYTES)
@@ -91,7 +117,9 @@ def test_none_begins_while_it_is_stopped() -> None:
     desk.ask(2)
     assert not desk.begun
     desk.turns.go_on()
-    assert len(desk.begun) == 2
+    assert len(desk.begun) == 1
+    desk.land(100)
+    assert len(desk.begun) == 1
 
 
 def test_outcomes_at_once_do_not_pile_up() -> None:

@@ -48,6 +48,8 @@ def test_all_operations_are_there() -> None:
     assert {name for name, operation in OPERATIONS.items() if operation.extension} == {
         "Peek",
         "Receive",
+        "DescribePhysicalQueues",
+        "SetPhysicalQueue",
         "LeaseBatch",
         "AckThrough",
         "ReleaseConsumer",

@@ -52,3 +52,11 @@ def test_an_element_is_well_formed(text: str) -> None:
     root = ElementTree.fromstring(xml.element("a", xml.escape(text)).encode())
     assert root.tag == "a"
     assert len(root) == 0
+
+
+@oracle.patient
+@given(st.lists(oracle.xml_text))
+def test_lists_of_texts_come_back(texts: list[str]) -> None:
+    content = xml.members(shape.ListQueuesResult(queue_urls=texts))
+    found = ElementTree.fromstring(f"<all>{content}</all>").findall("QueueUrl")
+    assert [element.text or "" for element in found] == texts

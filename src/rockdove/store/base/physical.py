@@ -75,6 +75,7 @@ class Claimed(Struct, array_like=True, gc=False):
     bytes: of the bodies claimed, where there is a bound to them.
     crowded: nothing was looked for, because too many may be in flight.
     landing: with nothing claimed, whether published messages are about to come.
+    gone: the physical queue is no more, of which the caller has not heard.
     """
 
     entries: list[Entry]
@@ -85,6 +86,7 @@ class Claimed(Struct, array_like=True, gc=False):
     bytes: int = 0
     crowded: bool = False
     landing: bool = False
+    gone: bool = False
 
 
 class Counts(Struct, array_like=True, frozen=True):

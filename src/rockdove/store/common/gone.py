@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from rockdove.core.errors import QueueGone, StoreError
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
-from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Hint, Want
-
-EMPTY = Hint(None, False, False)
+from rockdove.store.base import UNKNOWN, Appended, Claimed, Counts, Done, Draft, Hint, Want
 
 
 class GonePhysical:
@@ -17,13 +15,14 @@ class GonePhysical:
         self.record = PhysicalRecord(number, "")
 
     def hint(self) -> Hint:
-        return EMPTY
+        """Nothing is known: whoever has not heard that it is gone shall find out."""
+        return UNKNOWN
 
     def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
         done(gone())
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
-        done(Claimed([], []))
+        done(Claimed([], [], gone=True))
 
     def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
         done(False)

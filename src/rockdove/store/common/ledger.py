@@ -141,13 +141,16 @@ class Ledger:
 
         def committed(outcome: StoreError | None) -> None:
             waiting = self._writing.pop(scope)
-            if outcome is None:
-                self._publish(scope, change(self.version + 1))
             try:
-                done(self.version if outcome is None else outcome)
+                if outcome is None:
+                    self._publish(scope, change(self.version + 1))
             finally:
-                for again in waiting:
-                    again()
+                # Whatever a listener does: it is committed, and others wait.
+                try:
+                    done(self.version if outcome is None else outcome)
+                finally:
+                    for again in waiting:
+                        again()
 
         commit(committed)
 

@@ -87,8 +87,8 @@ class Tally:
         second = now_us // SECOND_US
         if second > self._from:
             self._from = second
-            for lane in (self._delayed, self._hidden):
-                for past in [key for key in lane if key < second or not lane[key]]:
-                    number = lane.pop(past)
-                    if lane is self._hidden:
+            for numbers in (self._delayed, self._hidden):
+                for past in [key for key in numbers if key < second or not numbers[key]]:
+                    number = numbers.pop(past)
+                    if numbers is self._hidden:
                         self._hidden_total -= number

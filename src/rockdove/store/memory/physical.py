@@ -13,9 +13,11 @@ from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Hint, Want
 from rockdove.store.common.arrivals import ArrivalListeners
-from rockdove.store.common.gone import EMPTY, gone
+from rockdove.store.common.gone import gone
 from rockdove.store.memory.pile import Pile
 from rockdove.store.memory.tell import tell_soon
+
+_EMPTY = Hint(None, False, False)
 
 
 class MemoryPhysical:
@@ -36,7 +38,7 @@ class MemoryPhysical:
 
     def hint(self) -> Hint:
         if self.pile is None:
-            return EMPTY
+            return _EMPTY
         hint = self.pile.hint()
         # A claim tells that something is about to come: a visit is not in vain.
         return replace(hint, next_us=0) if self.is_landing else hint

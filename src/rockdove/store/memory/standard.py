@@ -22,7 +22,7 @@ class StandardLine:
         self._shares = shares
         self._rng = rng
         self._by_group: dict[str, Heap[int, int]] = {}
-        # Lanes by their first entry.
+        # Groups by their first entry.
         self._heads: Heap[str, tuple[int, int]] = Heap()
 
     def show(self, entry: Entry) -> None:

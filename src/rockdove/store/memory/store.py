@@ -1,7 +1,7 @@
 """The store that keeps everything in memory, for tests and throw-away queues; it lasts as long as its object."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from random import Random
 
 from rockdove.core.clock import Clock
@@ -73,21 +73,21 @@ class MemoryStore:
 
     def physical(self, queue: QueueRecord, record: PhysicalRecord) -> MemoryPhysical:
         found = self._physical.get(record.number)
-        if found is not None and found.record == record:
+        if found is not None and found.record.prefix == record.prefix:
             return found
         if record.number in self.records.reserved:
             return self._begin(queue, record)
         return MemoryPhysical(record, None, self.arrivals, self._unlanded)
 
     def _put_queue(self, queue: QueueRecord) -> None:
-        self._end(queue, keep=queue.physical)
+        self._end(queue, keep={record.number for record in queue.physical})
         for record in queue.physical:
             self.records.reserved.discard(record.number)
             if record.number not in self._physical:
                 self._begin(queue, record)
 
     def _drop_queue(self, queue: QueueRecord) -> None:
-        self._end(queue, keep=[])
+        self._end(queue, keep=set())
         self.leases.drop_queue(queue.uid)
         self.publications.drop_queue(queue.uid)
         self._pasts.pop(queue.uid, None)
@@ -98,15 +98,15 @@ class MemoryStore:
         physical = self._physical[record.number] = MemoryPhysical(record, pile, self.arrivals, self._unlanded)
         return physical
 
-    def _end(self, queue: QueueRecord, keep: Sequence[PhysicalRecord]) -> None:
-        """Drop the physical queues that a queue has, but those to keep."""
+    def _end(self, queue: QueueRecord, keep: Set[int]) -> None:
+        """Drop the physical queues that a queue has, but those with the numbers to keep."""
         before = self.ledger.queue(queue.uid)
         if before is None:
             return
         for record in before.physical:
-            if record not in keep:
+            if record.number not in keep:
                 self._physical.pop(record.number).drop()
-        if not any(record in keep for record in before.physical):
+        if not any(record.number in keep for record in before.physical):
             # Purged: forget the deduplication keys, so that the same messages can be sent again.
             self.publications.purge_queue(queue.uid)
             purged = self._pasts.pop(queue.uid, None)

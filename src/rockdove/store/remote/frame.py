@@ -35,6 +35,8 @@ class Framed:
         self._room = memoryview(bytearray(_READ_BYTES))
         self._in = bytearray()
         self._out: list[Any] = []
+        # Of those that are large: how many bytes, by their identity.
+        self._large: dict[int, int] = {}
         # How many requests are in the frame that is being collected, and which of its messages may still grow.
         self._number = 0
         self.growing: dict[Any, Any] = {}
@@ -53,8 +55,11 @@ class Framed:
 
     # What is said.
 
-    def send(self, message: Any) -> None:
+    def send(self, message: Any, large_bytes: int = 0) -> None:
+        """``large_bytes``: about what it has, if that is much."""
         out = self._out
+        if large_bytes:
+            self._large[id(message)] = large_bytes
         if not out:
             self._loop.call_soon(self._flush)
         out.append(message)
@@ -67,6 +72,11 @@ class Framed:
             self._flush()
 
     def _flush(self) -> None:
+        if self._socket is None:
+            # Nobody hears it.
+            self._out.clear()
+            self._large.clear()
+            return
         if self._unsent:
             if len(self._out) > MOST_WAITING:
                 # The other process stands still. It begins anew when it goes on.
@@ -76,9 +86,10 @@ class Framed:
             self._say_next()
 
     def _say_next(self) -> None:
-        messages = self._out[: self._fill]
+        number = self._fitting() if self._large else self._fill
+        messages = self._out[:number]
         # Cut, not replaced: whoever sends next must not ask for another flush while one is to come.
-        del self._out[: self._fill]
+        del self._out[:number]
         self._number = len(self._out)
         self.growing.clear()
         unsayable: list[tuple[Any, Exception]] = []
@@ -90,6 +101,16 @@ class Framed:
         self._write(memoryview(len(body).to_bytes(_LENGTH_BYTES, "little") + body))
         for message, error in unsayable:
             self.unsaid(message, error)
+
+    def _fitting(self) -> int:
+        """How many messages go into the next frame: at least one."""
+        size = 0
+        for at, message in enumerate(self._out[: self._fill]):
+            size += self._large.get(id(message), 0)
+            if at and size > FRAME_BYTES:
+                return at
+            self._large.pop(id(message), None)
+        return self._fill
 
     def _write(self, frame: memoryview) -> None:
         sock = self._socket
@@ -179,6 +200,7 @@ class Framed:
             self._loop.remove_writer(sock)
             sock.close()
             self._out.clear()
+            self._large.clear()
             self.growing.clear()
             self._unsent = memoryview(b"")
             self.lost()

@@ -14,10 +14,10 @@ from rockdove.core.message import Entry, Message
 from rockdove.store.base import Claimed, Physical, Scanned, Store
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.gone import GonePhysical, gone
+from rockdove.store.common.turns import ClaimTurns, claimed_bytes, within
 from rockdove.store.remote import asked, told
 from rockdove.store.remote.error import named
 from rockdove.store.remote.frame import Framed
-from rockdove.store.remote.turns import ClaimTurns
 
 # Messages that are not kept until they are delivered, and what stands in their place.
 _LARGE_BYTES = 16 * 1024
@@ -59,7 +59,7 @@ class FrontEnd(Framed):
         self._physical = desk.physical
         # What it has claimed and not yet delivered: where it is, and whether it has had its deliveries.
         self._claimed: dict[int, tuple[Physical, Entry, bool]] = {}
-        self._turns = ClaimTurns(self._begin_claim)
+        self._turns: ClaimTurns[asked.ClaimEntries] = ClaimTurns(self._begin_claim)
         self._listened: set[int] = set()
         self._verbs: dict[type, Callable[[Any], None]] = {
             asked.Append: self._append,
@@ -95,6 +95,9 @@ class FrontEnd(Framed):
     def received(self, messages: Sequence[Any]) -> None:
         verbs = self._verbs
         for message in messages:
+            if self._socket is None:
+                # Lost meanwhile: nobody would undo what it does.
+                return
             try:
                 verbs[type(message)](message)
             except Exception as error:
@@ -158,7 +161,8 @@ class FrontEnd(Framed):
 
     def _begin_claim(self, verb: asked.ClaimEntries, size_bytes: int) -> None:
         physical = self._physical(verb.physical)
-        physical.claim(verb.want, partial(self._was_claimed, verb.token, physical, size_bytes))
+        want = within(verb.want, size_bytes, self._turns.is_alone)
+        physical.claim(want, partial(self._was_claimed, verb.token, physical, size_bytes))
 
     def _was_claimed(self, token: int, physical: Physical, size_bytes: int, outcome: Claimed | StoreError) -> None:
         if isinstance(outcome, StoreError):
@@ -177,7 +181,8 @@ class FrontEnd(Framed):
         if self._socket is None:
             self.lost()
         else:
-            self.send(told.DoneClaimed(token, outcome))
+            size = claimed_bytes(outcome)
+            self.send(told.DoneClaimed(token, outcome), size if size > _LARGE_BYTES else 0)
 
     def _delivered(self, verb: asked.Delivered) -> None:
         claimed = self._claimed

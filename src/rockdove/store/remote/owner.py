@@ -56,6 +56,7 @@ class Owner:
         self.arrivals = store.arrivals
         self.clock = clock
         self._ledger = store.ledger
+        # Whoever says something to them goes by a copy: one whose connection is found to be broken leaves at once.
         self._front_ends: set[FrontEnd] = set()
         # Physical queues that were asked for of late: since the last turn of the page, and since the one before.
         self._places: dict[int, Physical] = {}
@@ -130,7 +131,7 @@ class Owner:
             self.on_leave(front_end)
 
     def hear(self, front_end: FrontEnd, tell: asked.Tell) -> None:
-        for other in self._front_ends:
+        for other in list(self._front_ends):
             if other is not front_end:
                 other.send(told.Passed(tell.topic, tell.payload))
         listener = self.told.get(tell.topic)
@@ -151,7 +152,7 @@ class Owner:
         """Ask all front-ends; what those say who answer in time."""
         loop = asyncio.get_running_loop()
         waiting: dict[FrontEnd, tuple[int, asyncio.Future[bytes]]] = {}
-        for front_end in self._front_ends:
+        for front_end in list(self._front_ends):
             self._question += 1
             self._questions[self._question] = future = loop.create_future()
             waiting[front_end] = (self._question, future)
@@ -169,7 +170,7 @@ class Owner:
             # What it had may be gone.
             self._places.clear()
             self._places_before.clear()
-        for front_end in self._front_ends:
+        for front_end in list(self._front_ends):
             front_end.send(told.Changed(change))
 
     def _look_at_state(self) -> told.State:
@@ -183,6 +184,6 @@ class Owner:
         # Now and then also without news: front-ends shall know that the owner is alive.
         if state != self._state or not self._looks % BEAT:
             self._state = state
-            for front_end in self._front_ends:
+            for front_end in list(self._front_ends):
                 front_end.send(state)
         self._timer = asyncio.get_running_loop().call_later(STATE_S, self._watch_state)

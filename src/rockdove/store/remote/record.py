@@ -13,16 +13,30 @@ class RemoteRecords:
     def __init__(self, link: Link) -> None:
         self._ask = link.ask
         self._listeners: list[tuple[Listener, Reset]] = []
+        # What came before the first listener did, who has the records of the beginning: it must not miss that.
+        self._early_reset: Snapshot | None = None
+        self._early: list[Change] = []
 
     def subscribe(self, listener: Listener, reset: Reset) -> None:
         self._listeners.append((listener, reset))
+        snapshot, self._early_reset = self._early_reset, None
+        early, self._early = self._early, []
+        if snapshot is not None:
+            reset(snapshot)
+        for change in early:
+            listener(change)
 
     def changed(self, change: Change) -> None:
+        if not self._listeners:
+            self._early.append(change)
         for listener, _ in self._listeners:
             listener(change)
 
     def reset(self, snapshot: Snapshot) -> None:
         """The owner was away, and changes may have been missed."""
+        if not self._listeners:
+            self._early_reset = snapshot
+            self._early.clear()
         for _, reset in self._listeners:
             reset(snapshot)
 

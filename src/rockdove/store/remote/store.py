@@ -85,7 +85,7 @@ class RemoteStore:
 
     def physical(self, queue: QueueRecord, record: PhysicalRecord) -> RemotePhysical:
         found = self._physical.get(record.number)
-        if found is None or found.record != record:
+        if found is None or found.record.prefix != record.prefix:
             found = self._physical[record.number] = RemotePhysical(self.link, record)
         return found
 

@@ -48,7 +48,8 @@ class SqliteRecords:
         self._purged = purged
         # Of physical queues that there are, or will be.
         self._numbers: set[int] = set()
-        self._highest = 0
+        # The one that was given out last.
+        self._last = 0
 
     def load(self, db: apsw.Connection) -> None:
         tasks = [msgspec.json.decode(text, type=MoveTask) for (text,) in db.execute("SELECT record FROM task")]
@@ -56,7 +57,7 @@ class SqliteRecords:
         accounts: dict[str, str | None] = dict(db.execute("SELECT id, record FROM account"))
         self._ledger.secret = db.execute("SELECT value FROM meta WHERE name = 'secret'").get
         self._numbers = self._shelves.load(db)
-        self._highest = max(self._numbers, default=0)
+        self._last = max(self._numbers, default=0)
         self._empty([number for (number,) in db.execute("SELECT number FROM physical WHERE queue IS NULL")])
         self._ledger.load(
             self._load_queues(db),
@@ -86,20 +87,22 @@ class SqliteRecords:
         done([PhysicalRecord(self._new_number(), ids.new_prefix()) for _ in range(number)])
 
     def _new_number(self) -> int:
-        """Larger than all others, as long as there are such: see `rockdove.core.ids.sequence_number`."""
-        number = self._highest + 1
-        if number > ids.MAX_PHYSICAL_NUMBER:
-            number = next(free for free in range(1, len(self._numbers) + 2) if free not in self._numbers)
-        else:
-            self._highest = number
+        """Larger than all others, as long as there are such: see `rockdove.core.ids.sequence_number`.
+
+        What was freed comes last: a front-end that stood still may take a number for the queue that had it.
+        """
+        number = self._last
+        while True:
+            number = number % ids.MAX_PHYSICAL_NUMBER + 1
+            if number not in self._numbers:
+                break
+        self._last = number
         self._numbers.add(number)
         return number
 
     def free_number(self, number: int) -> None:
         """A dropped physical queue is empty by now."""
         self._numbers.discard(number)
-        while self._highest and self._highest not in self._numbers:
-            self._highest -= 1
 
     def put_queue(self, queue: QueueRecord, quota: int, seen: int, done: Done[int]) -> None:
         text = msgspec.json.encode(queue).decode()
