@@ -29,6 +29,7 @@ ON_ACCOUNTS = [name for name, operation in OPERATIONS.items() if operation.exten
 LIKELY = {
     "Shard": [0, 1],
     "Sequence": [0, 1, 2],
+    "Index": [0, 0, 0, 1],
     "Batch": [0, 1, 2],
     "Partition": [0, 1],
     "Chunk": [0, 1],
@@ -107,6 +108,8 @@ class Generator:
             return {self._text(name): self._typed(kind.value_type, name) for _ in range(self._rng.choice([0, 1, 2]))}
         if isinstance(kind, types.IntType) and name in LIKELY and self._rng.random() < 0.9:
             return self._rng.choice(LIKELY[name])
+        if isinstance(kind, types.FloatType):
+            return self._rng.choice([0, 1, 2.5, 1_800_000_000, -1, 1e300])
         shape = {types.IntType: "integer", types.StrType: "string", types.BoolType: "boolean"}.get(type(kind), "blob")
         return self._scalar(Shape(name, {"type": shape}), name)
 
@@ -144,6 +147,7 @@ class Generator:
             "Application": ["a", "b"],
             "Attempt": ["t", "u"],
             "Order": ["sent", "visible"],
+            "State": ["up", "draining"],
             "QueueName": ["fuzz", "fuzz.fifo", "a b"],
             "DataType": ["String", "Number", "Binary", "String.x", "Other"],
             "Attributes": [

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -15,8 +16,10 @@ from tests.faults.test_kill import VISIBILITY_S, World, crowd, drain, judge_last
 from tests.support.crowd import Client, Gone, Work
 from tests.support.family import children, front_ends_of, kill, owner_of, wait_for_number, wait_until_gone
 from tests.support.longpoll import LongPoll
+from tests.support.port import free_port
+from tests.support.process import Process
 from tests.support.raw import Reply, Web, Wire
-from tests.support.server import Server, ServerFactory
+from tests.support.server import COMMAND, Server, ServerFactory
 
 KILLS = 50
 FRONT_ENDS = 2
@@ -162,9 +165,12 @@ def test_the_owner_dies_and_connections_stay(several: Server) -> None:
     web.close()
 
 
-def test_who_waits_is_woken_by_a_message_that_came_after_the_owner_died(several: Server, rng: random.Random) -> None:
+@pytest.mark.parametrize("policy", ["wake", "rds"])
+def test_who_waits_gets_a_message_that_came_after_the_owner_died(
+    several: Server, rng: random.Random, policy: str
+) -> None:
     web = Web(several.port)
-    url = web.create("q")
+    url = web.create("q", RockdoveDequeuePolicy=policy, RockdoveRetrySleepMs="20")
     polls = [LongPoll(several.port, url) for _ in range(6)]
     before = owner_of(several)
     kill(before)
@@ -205,6 +211,52 @@ def test_a_memory_store_that_is_lost_is_told(server: ServerFactory) -> None:
     wait_until(lambda: "the memory store is empty now" in service.process.err.read_text(), "the line in the log")
     wait_until(lambda: web.call("GetQueueUrl", {"QueueName": "q"}).status == 400, "an empty store")
     web.close()
+
+
+def test_accounts_that_are_lost_with_the_memory_store_are_lost_for_all(server: ServerFactory) -> None:
+    service = server("--workers", "2", "--log-level", "error", store="memory")
+    web = Web(service.port)
+    assert web.call("Rockdove.AddAccount", {"AccountName": "boss"}).status == 200
+    assert web.call("ListQueues", {}).status == 403
+    web.close()
+    before = children(service.process.pid)
+    kill(before[0])
+    # No front-end goes on with accounts that others do not have.
+    wait_until(lambda: not set(before) & set(children(service.process.pid)), "other processes")
+    wait_until(lambda: _is_ready(service.port), "a service")
+    webs = webs_of_each(service)
+    assert {web.call("ListQueues", {}).status for web in webs} == {200}
+    for web in webs:
+        web.close()
+
+
+def _begin(folder: Path) -> Process:
+    """A service that starts."""
+    data = str(folder / "data")
+    command = [*COMMAND, "serve", "--port", str(free_port()), "--data", data, "--workers", "2"]
+    return Process(command, folder, "starting")
+
+
+def test_the_owner_dies_while_the_service_starts(tmp_path: Path) -> None:
+    process = _begin(tmp_path)
+    wait_until(lambda: len(children(process.pid)) > 1, "a front-end")
+    kill(children(process.pid)[0])
+    # Either it had started already, and goes on, or it says why it has not.
+    wait_until(lambda: process.exit_code is not None or "ready" in process.out.read_text(), "an end of the start")
+    if process.exit_code is None:
+        assert process.stop() == 0
+    else:
+        assert process.exit_code == 1
+        assert "the owner has died while the service started" in process.err.read_text()
+
+
+def test_a_service_that_starts_can_be_stopped(tmp_path: Path) -> None:
+    process = _begin(tmp_path)
+    wait_until(lambda: len(children(process.pid)) > 0, "an owner")
+    (owner, *_) = children(process.pid)
+    os.kill(owner, signal.SIGSTOP)
+    assert process.stop() == 0
+    wait_until_gone([owner])
 
 
 def test_the_parent_dies_and_nobody_stays_behind(several: Server) -> None:

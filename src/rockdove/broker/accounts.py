@@ -54,6 +54,8 @@ class Accounts:
         # Called with the ids of accounts that have lost a key; with None when the first account is made, because from
         # then on every request must be signed.
         self.on_lost: Callable[[set[str] | None], None] = lambda ids: None
+        # Called when there were accounts, and there are none: the store has forgotten everything.
+        self.on_vanished: Callable[[], None] = lambda: None
         self._records = records
         self._feed = feed
         self._clock = clock
@@ -74,6 +76,8 @@ class Accounts:
         """Raises `DataFolderError` if the key file is missing or not the right one."""
         self._former = set(snapshot.former_accounts)
         self._by_id = {account.id: account for account in snapshot.accounts}
+        if self.exist and not (self._by_id or self._former):
+            self.on_vanished()
         self._index()
 
     def apply(self, change: Change) -> None:

@@ -21,8 +21,9 @@ from rockdove.core.errors import (
     QueueDoesNotExist,
     QueueNameExists,
     ServiceUnavailable,
+    UnsupportedOperation,
 )
-from rockdove.core.queue import QueueRecord
+from rockdove.core.queue import PhysicalRecord, PhysicalState, QueueRecord
 from rockdove.store.base import OverQuota
 
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.MAX_QUEUE_NAME_LENGTH}}}")
@@ -95,7 +96,11 @@ class Admin:
                 raise PurgeQueueInProgress(
                     f"Only one PurgeQueue operation on {record.name} is allowed every {limits.COOL_DOWN_S} seconds."
                 )
-            physical = await ask(partial(self._records.reserve, len(record.physical)))
+            fresh: list[PhysicalRecord] = await ask(partial(self._records.reserve, len(record.physical)))
+            physical = [
+                replace(new, weight=old.weight, state=old.state)
+                for new, old in zip(fresh, record.physical, strict=True)
+            ]
             await self._put(replace(record, physical=physical, purged_us=now), seen)
 
         await self._feed.write(queue.key, attempt)
@@ -120,6 +125,34 @@ class Admin:
             upkeep = need(self._store.upkeep, "upkeep", self._store.name)
             for physical in queue.physical:
                 await ask(partial(upkeep.retime, physical, queue.settings.delay_us))
+
+    async def set_physical(self, queue: Queue, index: int, weight: float | None, state: PhysicalState | None) -> None:
+        """Change what a physical queue takes part in, or its share of new messages."""
+        if weight is None and state is None:
+            raise MissingParameter("The request must contain the parameter Weight or State.")
+        if weight is not None and not 0 <= weight <= limits.MAX_WEIGHT:
+            raise InvalidParameterValue(
+                f"Value {weight:g} for parameter Weight is invalid. "
+                f"Reason: Must be between 0 and {limits.MAX_WEIGHT:,}."
+            )
+        if queue.fifo and (weight is not None or state is PhysicalState.DRAINING):
+            raise UnsupportedOperation(
+                "Messages of a FIFO queue go by their groups: its physical queues have no weights, and do not drain."
+            )
+
+        def changed(record: QueueRecord) -> QueueRecord:
+            if not 0 <= index < len(record.physical):
+                raise InvalidParameterValue(
+                    f"Value {index} for parameter Index is invalid. "
+                    f"Reason: The queue has the physical queues 0 to {len(record.physical) - 1}."
+                )
+            part = record.physical[index]
+            new = replace(
+                part, weight=part.weight if weight is None else weight, state=part.state if state is None else state
+            )
+            return replace(record, physical=[*record.physical[:index], new, *record.physical[index + 1 :]])
+
+        await self._change(queue, changed)
 
     async def attributes(self, queue: Queue, names: list[str]) -> dict[str, str]:
         told = {

@@ -6,6 +6,8 @@ from typing import TypeVar
 
 from rockdove.core.errors import (
     Fault,
+    QueueDoesNotExist,
+    QueueGone,
     ServiceInterrupted,
     ServiceUnavailable,
     StoreError,
@@ -40,6 +42,9 @@ def unavailable(error: StoreError) -> Fault:
     """What a client is told of a store's error: why, if that is nothing but a full disk, and if nobody knows more."""
     if isinstance(error, StoreInterrupted):
         return ServiceInterrupted()
+    if isinstance(error, QueueGone):
+        # Whoever has not heard of it may have to ask again: another process has purged or deleted it.
+        return QueueDoesNotExist()
     return (
         ServiceUnavailable("The disk is full. Please try again.")
         if isinstance(error, StoreFull)

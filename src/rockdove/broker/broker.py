@@ -49,35 +49,71 @@ class Broker:
         if self.store.full is not None:
             done(ServiceUnavailable(self.store.full))
             return
-        if len(queue.physical) == 1:
+        if queue.is_plain:
             queue.physical[0].append(drafts, partial(self._sent, queue, drafts, done, again))
             return
         results: dict[int, Appended] = {}
+        # Places of those whose physical queue is gone.
+        gone: list[int] = []
 
         def sent(places: list[int], appended: list[Appended]) -> None:
             queue.events.sent += len(appended)
             results.update(zip(places, appended, strict=True))
 
+        def failed(places: list[int], fault: Fault) -> None:
+            if isinstance(fault, QueueDoesNotExist):
+                gone.extend(places)
+
         def over(fault: Fault | None) -> None:
             if fault is None:
-                done([results[at] for at in sorted(results)])
+                done([results[at] for at in range(len(drafts))])
+            elif len(results) + len(gone) == len(drafts) and not again:
+                self._catch_up(done, lambda: self._send_again(queue, [drafts[at] for at in gone], rest))
             else:
-                # With a part of it stored, nobody can say that nothing was done.
-                done(ServiceInterrupted() if results else fault)
+                rest(fault)
 
+        def rest(outcome: list[Appended] | Fault) -> None:
+            """What came of those whose physical queue was gone."""
+            if isinstance(outcome, Fault):
+                # With a part of it stored, nobody can say that nothing was done.
+                done(ServiceInterrupted() if results else outcome)
+            else:
+                results.update(zip(gone, outcome, strict=True))
+                done([results[at] for at in range(len(drafts))])
+
+        try:
+            parts = parts_of(queue, drafts)
+        except Fault as fault:
+            done(fault)
+            return
         gatherer = Gatherer(over)
-        for physical, places in parts_of(queue, drafts):
-            physical.append([drafts[at] for at in places], gatherer.part(partial(sent, places)))
+        for physical, places in parts:
+            part = gatherer.part(partial(sent, places), partial(failed, places))
+            physical.append([drafts[at] for at in places], part)
         gatherer.close()
+
+    def _catch_up(self, done: Callable[[Fault], None], then: Callable[[], None]) -> None:
+        """Hear of all that other processes have changed, and go on. ``done`` is told if the store cannot be asked."""
+
+        def caught_up(outcome: StoreError | None) -> None:
+            if isinstance(outcome, StoreError):
+                done(unavailable(outcome))
+                return
+            try:
+                then()
+            except Fault as fault:
+                done(fault)
+
+        self.store.records.catch_up(caught_up)
 
     def _sent(
         self, queue: Queue, drafts: Sequence[Draft], done: Sent, again: bool, outcome: list[Appended] | StoreError
     ) -> None:
         if isinstance(outcome, QueueGone) and not again:
             # Another front-end has purged or deleted it, which this one has not heard of yet.
-            self.store.records.catch_up(lambda _: self._send_again(queue, drafts, done))
+            self._catch_up(done, lambda: self._send_again(queue, drafts, done))
         elif isinstance(outcome, StoreError):
-            done(QueueDoesNotExist() if isinstance(outcome, QueueGone) else unavailable(outcome))
+            done(unavailable(outcome))
         else:
             queue.events.sent += len(outcome)
             done(outcome)
@@ -100,11 +136,15 @@ class Broker:
 
     # Delete, change visibility.
 
-    def delete(self, queue: Queue, handle: str, done: Finished) -> None:
+    def delete(self, queue: Queue, handle: str, done: Finished, again: bool = False) -> None:
+        """``again``: all is known that other processes have changed."""
         receipt, physical = self._resolve(queue, handle)
         if physical is None:
-            # Purged since: already gone, which is what was wanted.
-            done(None)
+            if again:
+                # Purged since: already gone, which is what was wanted.
+                done(None)
+            else:
+                self._catch_up(done, lambda: self.delete(queue, handle, done, again=True))
             return
         if not queue.fifo:
             physical.remove(receipt.id, None, partial(_removed, queue, done))
@@ -119,7 +159,9 @@ class Broker:
 
         physical.remove(receipt.id, receipt.receive_count, removed)
 
-    def delete_all(self, queue: Queue, handles: Sequence[str], done: Callable[[list[Fault | None]], None]) -> None:
+    def delete_all(
+        self, queue: Queue, handles: Sequence[str], done: Callable[[list[Fault | None]], None], again: bool = False
+    ) -> None:
         """Delete messages of a standard queue together; an outcome for each handle."""
         outcomes: list[Fault | None] = [None] * len(handles)
         parts: dict[int, tuple[Physical, list[int], list[int]]] = {}
@@ -129,6 +171,13 @@ class Broker:
             except ReceiptHandleIsInvalid as fault:
                 outcomes[at] = fault
                 continue
+            if physical is None and not again:
+                # Purged since, or not heard of yet.
+                self._catch_up(
+                    lambda fault: done([fault] * len(handles)),
+                    lambda: self.delete_all(queue, handles, done, again=True),
+                )
+                return
             if physical is not None:
                 part = parts.setdefault(physical.record.number, (physical, [], []))
                 part[1].append(receipt.id)
@@ -158,7 +207,7 @@ class Broker:
                 )
             )
 
-    def change_visibility(self, queue: Queue, handle: str, timeout_s: int, done: Finished) -> None:
+    def change_visibility(self, queue: Queue, handle: str, timeout_s: int, done: Finished, again: bool = False) -> None:
         if not 0 <= timeout_s <= limits.MAX_VISIBILITY_TIMEOUT_S:
             raise InvalidParameterValue(
                 f"Value {timeout_s} for parameter VisibilityTimeout is invalid. Reason: VisibilityTimeout must be an "
@@ -166,7 +215,10 @@ class Broker:
             )
         receipt, physical = self._resolve(queue, handle)
         if physical is None:
-            raise _not_available(handle)
+            if again:
+                raise _not_available(handle)
+            self._catch_up(done, lambda: self.change_visibility(queue, handle, timeout_s, done, again=True))
+            return
         now = self.clock.now_us()
         visible_us = now + timeout_s * SECOND_US
         if (now - receipt.received_us) // SECOND_US + timeout_s > limits.MAX_VISIBILITY_TIMEOUT_S:

@@ -4,7 +4,9 @@ import sys
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from rockdove.broker.claim import Claims
 from rockdove.broker.directory import Directory
+from rockdove.broker.monitor import Monitor
 from rockdove.broker.turn import MemoryTurns
 from rockdove.broker.watch import Watch
 from rockdove.core import limits
@@ -71,6 +73,9 @@ class Context:
     waiting: WaitingRoom = field(default_factory=WaitingRoom)
     # A lease may be asked for again by any number of clients, and is as large as an answer can be.
     lease_turns: MemoryTurns = field(default_factory=lambda: MemoryTurns(LEASES_AT_ONCE))
+    monitor: Monitor = field(default_factory=Monitor)
+    # Of a process that has its store itself; where another one has it, that sees to the turns.
+    claims: Claims | None = None
     # Of what is bounded for all processes together, each may use one part of so many.
     processes: int = 1
     # Who is told what becomes of messages without anybody asking for it.

@@ -91,7 +91,7 @@ class LeaseRequest(WaitingRequest):
 
     def _parts(self) -> list[Physical]:
         """Each shard begins with another physical queue: then those that run in parallel seldom meet."""
-        physical = self._queue.physical
+        physical = self._queue.visited or self._queue.physical
         first = self._name.shard % len(physical)
         return physical[first:] + physical[:first]
 

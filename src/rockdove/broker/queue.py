@@ -3,14 +3,18 @@
 import asyncio
 import zlib
 from collections import OrderedDict
+from random import Random
 from typing import Protocol
 
 from rockdove.broker.event import Events
+from rockdove.broker.share import Rotation
 from rockdove.core import attribute, permission
 from rockdove.core.arn import queue_arn
 from rockdove.core.attribute import Settings
 from rockdove.core.clock import SECOND_US, Clock
-from rockdove.core.queue import QueueRecord
+from rockdove.core.dequeue import DequeuePolicy, PolicyChoice, PolicyName
+from rockdove.core.errors import ServiceUnavailable
+from rockdove.core.queue import PhysicalRecord, PhysicalState, QueueRecord
 from rockdove.store.base import Physical, Store
 
 
@@ -41,6 +45,8 @@ class Queue:
         # The longest waiting first, each with its place in the line.
         self.waiters: OrderedDict[Waiter, int] = OrderedDict()
         self._places = 0
+        # Those that a dequeue policy has put to sleep.
+        self.sleepers: set[Waiter] = set()
         # Requests that wait, or are about to: the store tells of messages for them.
         self.listeners = 0
         self._listened: list[Physical] = []
@@ -50,8 +56,21 @@ class Queue:
         self.arrivals = 0
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_us = 0
-        self._next_send = 0
-        self._next_receive = 0
+        self._rotation: Rotation
+        # What receives visit: all that is not down.
+        self.visited: list[Physical] = []
+        self._next_visit = -1
+        self._choice: PolicyChoice | None = None
+        self.dequeue: DequeuePolicy
+        # Whether receives are held by a line of their own here, and woken from it.
+        self.wakes = True
+        # How many messages each physical queue had, at the last look of a policy that wants to know.
+        self.numbers: list[int] = []
+        # When that was, by the loop's clock.
+        self.counted_s = 0.0
+        self.physical_records: list[PhysicalRecord] = []
+        # Whether there is one physical queue, and nothing to choose or to leave out.
+        self.is_plain = True
         self.events = events
         self.update(record)
 
@@ -59,12 +78,20 @@ class Queue:
         if record.attributes.get("Policy") != self.record.attributes.get("Policy"):
             # Who waits may have lost the permission to: let everybody ask again.
             self.policies += 1
-            for waiter in list(self.waiters):
+            for waiter in (*self.waiters, *self.sleepers):
                 waiter.give_up()
         self.record = record
         self.settings: Settings = attribute.settings(record.attributes, record.fifo)
         self.policy = permission.of(record.attributes.get("Policy"))
+        before = self.physical_records
         self.physical: list[Physical] = [self._store.physical(record, part) for part in record.physical]
+        self.physical_records = list(record.physical)
+        if self.physical_records != before:
+            self._rotation = Rotation(record.physical)
+            pairs = zip(self.physical, record.physical, strict=True)
+            self.visited = [physical for physical, part in pairs if part.state is not PhysicalState.DOWN]
+            self.is_plain = len(self.physical) == 1 and record.physical[0].state is PhysicalState.UP
+            self.numbers = []
         if self._listened:
             self._unlisten()
             self._listen()
@@ -72,6 +99,18 @@ class Queue:
             self.arrived(len(self.waiters), None)
         self._index = {part.number: at for at, part in enumerate(record.physical)}
         self._by_number = {part.number: physical for part, physical in zip(record.physical, self.physical, strict=True)}
+        if self.settings.dequeue != self._choice:
+            self._choose(self.settings.dequeue)
+
+    def _choose(self, choice: PolicyChoice) -> None:
+        """Take another dequeue policy. Those who wait by the old one look again, and then wait by the new one."""
+        self._choice = choice
+        self.dequeue = choice.make(Random())
+        self.wakes = choice.name is PolicyName.WAKE
+        waiting = (*self.waiters, *self.sleepers)
+        self.waiters.clear()
+        for waiter in waiting:
+            waiter.wake()
 
     def by_number(self, number: int) -> Physical | None:
         return self._by_number.get(number)
@@ -81,27 +120,32 @@ class Queue:
         return self._index.get(number)
 
     def route(self, group: str | None) -> Physical:
-        """Where a message goes: its group's place in a FIFO queue, else round-robin."""
+        """Where a message goes: its group's place in a FIFO queue, else by the weights of physical queues.
+
+        Raises `ServiceUnavailable` if that is down. A group does not go elsewhere: its order would be lost.
+        """
         size = len(self.physical)
-        if size == 1:
-            return self.physical[0]
         if self.fifo:
-            return self.physical[zlib.crc32((group or "").encode()) % size]
-        self._next_send = (self._next_send + 1) % size
-        return self.physical[self._next_send]
+            at = zlib.crc32((group or "").encode()) % size if size > 1 else 0
+            if self.record.physical[at].state is PhysicalState.DOWN:
+                raise ServiceUnavailable("The physical queue of this message group is down. Please try again.")
+            return self.physical[at]
+        if self._rotation.is_empty:
+            raise ServiceUnavailable("All physical queues of this queue are down. Please try again.")
+        return self.physical[self._rotation.next()]
 
     # The dequeue policy's view.
 
     @property
     def size(self) -> int:
-        return len(self.physical)
+        return len(self.visited)
 
-    @property
-    def turn(self) -> int:
-        return self._next_receive
+    def next_index(self) -> int:
+        self._next_visit = (self._next_visit + 1) % max(len(self.visited), 1)
+        return self._next_visit
 
     def may_have_visible(self, index: int) -> bool:
-        return self.physical[index].hint().may_have_visible(self._clock.now_us())
+        return index < len(self.visited) and self.visited[index].hint().may_have_visible(self._clock.now_us())
 
     def next_visible_us(self, after_us: int) -> int | None:
         """When the next message becomes visible that was not yet at that time, as far as is known without I/O."""
@@ -112,8 +156,8 @@ class Queue:
         """False only if there was no message at all."""
         return any(physical.hint().may_hold_any for physical in self.physical)
 
-    def take_turn(self) -> None:
-        self._next_receive = (self._next_receive + 1) % len(self.physical)
+    def waiting(self, index: int) -> int:
+        return self.numbers[index] if index < len(self.numbers) else 0
 
     # Waiting receives.
 
@@ -193,3 +237,5 @@ class Queue:
             self._alarm.cancel()
         self._unlisten()
         self.wake(len(self.waiters))
+        for sleeper in list(self.sleepers):
+            sleeper.wake()

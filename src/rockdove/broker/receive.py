@@ -1,6 +1,7 @@
 """One receive: visits to physical queues by a policy, dead letters, and waiting for a message."""
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
@@ -14,7 +15,7 @@ from rockdove.broker.queue import Queue
 from rockdove.broker.wait import WaitingRequest
 from rockdove.core import limits
 from rockdove.core.clock import SECOND_US
-from rockdove.core.dequeue import DequeuePolicy, Wake
+from rockdove.core.dequeue import DequeuePolicy, Plan, Sleep
 from rockdove.core.errors import Fault, OverLimit, QueueDoesNotExist, StoreError
 from rockdove.core.message import Entry
 from rockdove.store.base import Claimed, Counts, Physical, Want
@@ -23,6 +24,8 @@ from rockdove.store.base import Claimed, Counts, Physical, Want
 _CROWDED_US = SECOND_US
 # A receive that does not wait answers with nothing after so many moves of dead letters: there may be millions.
 _MOST_BURIALS = 10
+# Seconds after which a receive that waits looks again for a store that has failed.
+_AWAY_S = 0.1
 # Seconds that a receive which would not wait does, while a published batch is on its way into the queue.
 LANDING_S = 5
 
@@ -47,7 +50,11 @@ class Receive(WaitingRequest):
     _next_us: int | None = None
     # When the last try began: what became visible since then may have been missed.
     _tried_us = 0
-    _visits: Iterator[tuple[int, bool]] = iter(())
+    # What it does next, and by which policy; None where there is nothing to choose from.
+    _plan: Plan | None = None
+    _policy: DequeuePolicy | None = None
+    # Whether to spare what is there of noisy groups.
+    _spares_noisy = False
     # So many are in flight that nothing was looked for.
     _crowded = False
     # Bytes that what is still to be found may have; 0 is without a bound.
@@ -55,6 +62,8 @@ class Receive(WaitingRequest):
     # Whether a published batch was on its way when it looked last, and whether it may wait no longer.
     _landing = False
     _late = False
+    # Whether it has heard, for its own sake, of what other processes have changed.
+    _has_caught_up = False
     # How often dead ones were moved away, and whether that has failed: then they are given out once more.
     _burials = 0
     _spares_dead = False
@@ -68,21 +77,18 @@ class Receive(WaitingRequest):
         wait_s: int,
         attempt: str | None,
         reply: Reply,
-        policy: DequeuePolicy = Wake(),  # noqa: B008
     ) -> None:
         super().__init__(context, queue, wait_s)
         self._limit = limit
         self._timeout_us = timeout_us
         self._attempt = attempt
         self._reply = reply
-        self._policy = policy
         self._max_in_flight = context.max_in_flight
         self._found: list[Delivery] = []
         if limit > limits.MAX_RECEIVE:
             self._room_bytes = limits.MAX_ANSWER_BYTES
 
     def start(self) -> None:
-        self._queue.take_turn()
         self._try()
 
     def _look(self) -> None:
@@ -111,42 +117,110 @@ class Receive(WaitingRequest):
         if not queue.alive:
             self._answer(QueueDoesNotExist())
             return
-        self._next_us = None
-        self._landing = False
+        self._next_us = self._plan = None
+        self._landing = self._spares_noisy = False
         self._tried_us = self._context.clock.now_us()
         self._begin_to_look()
-        if len(queue.physical) == 1:
+        if queue.wakes and queue.is_plain:
             # Nothing to choose from.
-            physical = queue.physical[0]
-            physical.claim(self._want(False), partial(self._visited, physical))
+            self._claim(queue.physical[0])
+        elif queue.wakes:
+            self._context.store.refresh(queue.visited, self._refreshed)
+        elif queue.dequeue.monitor_s is not None:
+            self._context.monitor.look(queue, self._begin)
         else:
-            self._context.store.refresh(queue.physical, self._refreshed)
+            self._begin()
 
     def _refreshed(self, outcome: StoreError | None) -> None:
         """Where hints could not be made true, they are what is right in any case."""
-        self._visits = self._plan()
-        self._visit()
+        self._begin()
 
-    def _plan(self) -> Iterator[tuple[int, bool]]:
-        """Which physical queues to visit, and whether to spare what is there of noisy groups."""
+    def _begin(self) -> None:
+        if self._over:
+            # The client has gone meanwhile.
+            self._pass_on()
+            return
+        self._plan, self._policy = self._make_plan(), self._queue.dequeue
+        self._go_on(None)
+
+    def _make_plan(self) -> Plan:
+        """What the policy says, and before it what a policy does not know of."""
         queue = self._queue
         if self._attempt is not None:
             # What an attempt got before is invisible now: no view of what is visible tells where it is.
-            yield from ((index, False) for index in range(queue.size))
+            for index in range(queue.size):
+                yield index
+            yield Sleep(math.inf, wakes=True)
             return
-        if queue.size > 1 and queue.physical[0].hint().may_be_noisy:
-            yield from ((index, True) for index in self._policy.visits(queue))
-        yield from ((index, False) for index in self._policy.visits(queue))
+        if queue.wakes and queue.visited and queue.visited[0].hint().may_be_noisy:
+            self._spares_noisy = True
+            first = queue.next_index()
+            for index in (*range(first, queue.size), *range(first)):
+                if queue.may_have_visible(index):
+                    yield index
+            self._spares_noisy = False
+        yield from queue.dequeue.visits(queue)
 
-    def _visit(self) -> None:
-        """Visit the next physical queue, unless there is enough."""
-        if len(self._found) < self._limit:
-            for index, spare in self._visits:
-                if index < len(self._queue.physical):
-                    physical = self._queue.physical[index]
-                    physical.claim(self._want(spare), partial(self._visited, physical))
-                    return
+    def _go_on(self, found: int | None) -> None:
+        """Do what the plan says next, unless there is enough. ``found`` is the outcome of the last visit, if any."""
+        if self._plan is None:
+            self._finish()
+            return
+        while len(self._found) < self._limit:
+            try:
+                step = self._plan.send(found)  # type: ignore[arg-type]
+            except StopIteration:
+                self._finish(holds=False)
+                return
+            if isinstance(step, Sleep):
+                self._hold(step)
+                return
+            if step < len(self._queue.visited):
+                self._claim(self._queue.visited[step])
+                return
+            # There are fewer than there were.
+            found = 0
         self._finish()
+
+    def _hold(self, sleep: Sleep) -> None:
+        """Nothing was found so far."""
+        if sleep.wakes or self._found or self._landing or not self._may_hold():
+            self._finish()
+        elif self._is_outdated():
+            self._look()
+        else:
+            self._nap(sleep.seconds, self._slept)
+
+    def _nap(self, seconds: float, then: Callable[[], None]) -> None:
+        fault = self._sleep(seconds, then)
+        if fault is not None:
+            self._answer(fault)
+
+    def _slept(self) -> None:
+        queue = self._queue
+        if queue.dequeue.monitor_s is not None and not self._is_outdated():
+            self._context.monitor.look(queue, self._go_on_after_sleep)
+        else:
+            self._go_on_after_sleep()
+
+    def _go_on_after_sleep(self) -> None:
+        """With the plan, unless the queue has another policy by now, or is gone."""
+        if self._over:
+            self._pass_on()
+        elif self._is_outdated():
+            self._look()
+        else:
+            self._go_on(0)
+
+    def _is_outdated(self) -> bool:
+        return self._plan is None or self._policy is not self._queue.dequeue or not self._queue.alive
+
+    def _claim(self, physical: Physical) -> None:
+        want, visited = self._want(self._spares_noisy), partial(self._visited, physical)
+        if self._context.claims is None:
+            physical.claim(want, visited)
+        else:
+            self._context.claims.claim(physical, want, visited)
 
     def _want(self, spare_noisy: bool) -> Want:
         context, queue = self._context, self._queue
@@ -168,13 +242,21 @@ class Receive(WaitingRequest):
         if isinstance(claimed, StoreError):
             if self._found:
                 self._finish()
+            elif self._timer is not None and not self._queue.wakes and self._may_hold():
+                # It waits, and would not have looked just now if it waited for a wake-up: the store may come back.
+                self._nap(_AWAY_S, self._look)
             else:
                 self._answer(unavailable(claimed))
             return
         if claimed.crowded and not self._found:
             self._count_in_flight()
             return
-        if claimed.bytes:
+        if claimed.gone and not self._found and not self._has_caught_up:
+            # Another process has purged or deleted the queue, of which this one has not heard yet.
+            self._has_caught_up = True
+            self._context.store.records.catch_up(lambda outcome: self._try())
+            return
+        if claimed.bytes and self._room_bytes:
             self._room_bytes -= claimed.bytes
             if self._room_bytes <= 0:
                 # The answer is full.
@@ -191,7 +273,7 @@ class Receive(WaitingRequest):
         if claimed.dead:
             bury(self._context, self._queue, physical, claimed.dead, self._buried)
         else:
-            self._visit()
+            self._go_on(len(claimed.entries))
 
     def _buried(self, fault: Fault | None) -> None:
         """What was dead is out of the way; what stood behind it may be visible now."""
@@ -201,20 +283,24 @@ class Receive(WaitingRequest):
         if self._over or is_tired:
             self._finish()
         elif self._found:
-            self._visit()
+            self._go_on(len(self._found))
         else:
             self._try()
 
-    def _finish(self) -> None:
+    def _finish(self, holds: bool = True) -> None:
+        """``holds``: wait for messages if there are none. If not, only for those that are about to land."""
         if self._found:
             self._deliver()
-        elif self._policy.holds and self._may_wait() and not self._over and self._queue.alive and self._is_permitted():
+        elif (holds or self._landing) and self._may_hold():
             fault = self._wait(self._expected_us())
             if fault is not None:
                 # Who would not wait is not told that too many do.
                 self._answer([] if self._for_landing else fault)
         else:
             self._answer([])
+
+    def _may_hold(self) -> bool:
+        return self._may_wait() and not self._over and self._queue.alive and self._is_permitted()
 
     def _may_wait(self) -> bool:
         if self._late:
@@ -250,10 +336,20 @@ class Receive(WaitingRequest):
                 self._queue.events.empty += 1
         self._pass_on()
 
-    def give_up(self) -> None:
-        self._run_out()
+    def _end(self) -> None:
+        super()._end()
+        # Its frame holds this receive: such a circle would be left to the garbage collector.
+        self._plan = None
 
     def _run_out(self) -> None:
+        if self._rouse():
+            # It has not looked for a while: once more, for the last time.
+            self._late = True
+            self._slept()
+        else:
+            self.give_up()
+
+    def give_up(self) -> None:
         if self._leave():
             self._answer([])
         else:

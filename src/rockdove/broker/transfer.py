@@ -28,8 +28,13 @@ def transfer(
         nonlocal number
         number += len(appended)
 
+    try:
+        parts = parts_of(target, drafts)
+    except Fault as fault:
+        done(fault, 0)
+        return
     gatherer = Gatherer(lambda fault: done(fault, number))
-    for physical, places in parts_of(target, drafts):
+    for physical, places in parts:
         chosen = [entries[at].id for at in places]
         part = [drafts[at] for at in places]
         _transfer(context.store, source, chosen, physical, part, gatherer.part(moved))

@@ -2,6 +2,7 @@
 
 import asyncio
 from abc import abstractmethod
+from collections.abc import Callable
 
 from rockdove.broker.context import Context
 from rockdove.broker.queue import Queue
@@ -17,6 +18,8 @@ class WaitingRequest:
 
     # What most requests never change stands here, so that each begins with little work.
     _timer: asyncio.TimerHandle | None = None
+    # While it sleeps, see `_sleep`.
+    _alarm: asyncio.TimerHandle | None = None
     _woken = False
     _listens = False
     _arrivals = 0
@@ -46,7 +49,7 @@ class WaitingRequest:
 
     def wake(self) -> None:
         """There may be something."""
-        self._woken = True
+        self._woken = not self._rouse()
         self._look()
 
     def cancel(self) -> None:
@@ -64,13 +67,9 @@ class WaitingRequest:
         ``next_us``: when a message becomes visible, as far as is known. Gives the fault if too many wait already.
         """
         queue = self._queue
-        if self._timer is None:
-            if self._context.waiting.is_full():
-                # An empty answer would be taken for an empty queue, and asked for again at once.
-                return Throttling("Too many receives wait for messages. Please try again, or do not wait.")
-            self._context.waiting.enter()
-            self._place = queue.take_place()
-            self._timer = asyncio.get_running_loop().call_later(self._wait_s, self._run_out)
+        fault = self._begin_to_wait()
+        if fault is not None:
+            return fault
         if not self._listens:
             self._listens = True
             if not queue.listen():
@@ -87,13 +86,45 @@ class WaitingRequest:
             queue.expect(next_us)
         return None
 
+    def _begin_to_wait(self) -> Throttling | None:
+        """For as long as the client allows. Gives the fault if too many wait already."""
+        if self._timer is None:
+            if self._context.waiting.is_full():
+                # An empty answer would be taken for an empty queue, and asked for again at once.
+                return Throttling("Too many receives wait for messages. Please try again, or do not wait.")
+            self._context.waiting.enter()
+            self._place = self._queue.take_place()
+            self._timer = asyncio.get_running_loop().call_later(self._wait_s, self._run_out)
+        return None
+
+    def _sleep(self, seconds: float, then: Callable[[], None]) -> Throttling | None:
+        """Wait for so long, whatever comes meanwhile."""
+        fault = self._begin_to_wait()
+        if fault is None:
+            self._alarm = asyncio.get_running_loop().call_later(seconds, self._wake_up, then)
+            self._queue.sleepers.add(self)
+        return fault
+
+    def _wake_up(self, then: Callable[[], None]) -> None:
+        self._rouse()
+        then()
+
+    def _rouse(self) -> bool:
+        """Whether it slept."""
+        alarm, self._alarm = self._alarm, None
+        if alarm is None:
+            return False
+        alarm.cancel()
+        self._queue.sleepers.discard(self)
+        return True
+
     def _is_permitted(self) -> bool:
         """Whether nothing has changed about who may wait; it may have while this one was not in the line."""
         return self._policy_number == self._queue.policies
 
     def _leave(self) -> bool:
         """Stop waiting; False if it was not, because it looks for messages just now."""
-        return self._queue.waiters.pop(self, None) is not None
+        return self._rouse() or self._queue.waiters.pop(self, None) is not None
 
     def _end(self) -> None:
         """The request is over."""

@@ -117,6 +117,8 @@ class AsyncClient:
     purge = _awaiting(queue.purge)
     attributes = _awaiting(queue.attributes)
     set_attributes = _awaiting(queue.set_attributes)
+    physical_queues = _awaiting(queue.physical_queues)
+    set_physical_queue = _awaiting(queue.set_physical_queue)
     tags = _awaiting(queue.tags)
     tag_queue = _awaiting(queue.tag_queue)
     untag_queue = _awaiting(queue.untag_queue)

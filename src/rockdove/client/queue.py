@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from rockdove.client.step import Names, Steps, ask, tell
 from rockdove.core.limits import MAX_LISTED_QUEUES
-from rockdove.wire import shape
+from rockdove.wire import extension, shape
 
 
 def create_queue(
@@ -75,6 +75,21 @@ def tags(names: Names, queue: str) -> Steps[dict[str, str]]:
     url = yield from names.url(queue)
     answer = yield from ask(shape.ListQueueTags(queue_url=url), shape.ListQueueTagsResult)
     return answer.tags
+
+
+def physical_queues(names: Names, queue: str) -> Steps[list[extension.DescribedPhysicalQueue]]:
+    """What carries a queue (Rockdove only)."""
+    url = yield from names.url(queue)
+    answer = yield from ask(extension.DescribePhysicalQueues(queue_url=url), extension.DescribePhysicalQueuesResult)
+    return answer.physical_queues
+
+
+def set_physical_queue(
+    names: Names, queue: str, index: int, *, weight: float | None = None, state: str | None = None
+) -> Steps[None]:
+    """Change the weight of one that carries a queue, or take it down, or let it drain (Rockdove only)."""
+    url = yield from names.url(queue)
+    yield from tell(extension.SetPhysicalQueue(queue_url=url, index=index, weight=weight, state=state))
 
 
 def tag_queue(names: Names, queue: str, tags: Mapping[str, str]) -> Steps[None]:

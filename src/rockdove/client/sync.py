@@ -104,6 +104,8 @@ class Client:
     purge = _blocking(queue.purge)
     attributes = _blocking(queue.attributes)
     set_attributes = _blocking(queue.set_attributes)
+    physical_queues = _blocking(queue.physical_queues)
+    set_physical_queue = _blocking(queue.set_physical_queue)
     tags = _blocking(queue.tags)
     tag_queue = _blocking(queue.tag_queue)
     untag_queue = _blocking(queue.untag_queue)

@@ -10,6 +10,10 @@ from msgspec import Struct
 from rockdove.core import limits, policy
 from rockdove.core.arn import parse_arn
 from rockdove.core.clock import SECOND_US
+from rockdove.core.dequeue.choice import PolicyChoice, PolicyName
+from rockdove.core.dequeue.conventional import MAX_VISITS
+from rockdove.core.dequeue.pms import MONITOR_S
+from rockdove.core.dequeue.rds import SLEEP_S
 from rockdove.core.errors import InvalidAttributeName, InvalidAttributeValue, InvalidParameterValue
 
 Check = Callable[[str, str], None]
@@ -154,8 +158,13 @@ def _order_hint(name: str, value: str) -> None:
         _integer(1, limits.MAX_ORDER_HINT)(name, value)
 
 
+def _retry_sleep(name: str, value: str) -> None:
+    if value != "auto":
+        _integer(1, limits.MAX_RETRY_SLEEP_MS)(name, value)
+
+
 _BOOLEAN = _choice("true", "false")
-_BOOLEANS = frozenset(("FifoQueue", "ContentBasedDeduplication", "SqsManagedSseEnabled"))
+_BOOLEANS = frozenset(("FifoQueue", "ContentBasedDeduplication", "SqsManagedSseEnabled", "RockdoveMonitorSpread"))
 
 _KMS_PERIOD = "KmsDataKeyReusePeriodSeconds"
 
@@ -173,6 +182,11 @@ _SETTABLE: dict[str, Check] = {
     _KMS_PERIOD: _integer(60, 86_400),
     "SqsManagedSseEnabled": _BOOLEAN,
     "RockdoveOrderHint": _order_hint,
+    "RockdoveDequeuePolicy": _choice(*PolicyName),
+    "RockdoveMaxVisits": _integer(1, limits.MAX_PHYSICAL_QUEUES),
+    "RockdoveMonitorMs": _integer(1, limits.MAX_MONITOR_MS),
+    "RockdoveMonitorSpread": _BOOLEAN,
+    "RockdoveRetrySleepMs": _retry_sleep,
 }
 _FIFO_SETTABLE: dict[str, Check] = {
     "ContentBasedDeduplication": _BOOLEAN,
@@ -204,7 +218,15 @@ _FIFO_DEFAULTS = {
     "FifoThroughputLimit": "perQueue",
 }
 # Ours have defaults too, but appear under All only once set.
-_OWN_DEFAULTS = {"RockdoveOrderHint": "1", "RockdovePhysicalQueues": "1"}
+_OWN_DEFAULTS = {
+    "RockdoveOrderHint": "1",
+    "RockdovePhysicalQueues": "1",
+    "RockdoveDequeuePolicy": PolicyName.WAKE.value,
+    "RockdoveMaxVisits": str(MAX_VISITS),
+    "RockdoveMonitorMs": str(round(MONITOR_S * 1000)),
+    "RockdoveMonitorSpread": "true",
+    "RockdoveRetrySleepMs": str(round(SLEEP_S * 1000)),
+}
 _KNOWN = frozenset(("All", *_TOLD, *_SETTABLE, *_FIFO_SETTABLE, *_CREATABLE, "FifoQueue"))
 
 
@@ -320,6 +342,9 @@ def selected(names: list[str], attributes: Mapping[str, str], fifo: bool, told: 
     return {name: everything[name] for name in names if name in everything}
 
 
+_DEFAULT_CHOICE = PolicyChoice()
+
+
 class Settings(Struct, frozen=True):
     """The attributes of a queue that the broker acts on, as numbers."""
 
@@ -333,6 +358,7 @@ class Settings(Struct, frozen=True):
     deduplicate_by_group: bool
     redrive: Redrive | None
     redrive_allow: RedriveAllow | None
+    dequeue: PolicyChoice
 
 
 def settings(attributes: Mapping[str, str], fifo: bool) -> Settings:
@@ -350,4 +376,19 @@ def settings(attributes: Mapping[str, str], fifo: bool) -> Settings:
         deduplicate_by_group=have.get("DeduplicationScope") == "messageGroup",
         redrive=redrive(have["RedrivePolicy"]) if have.get("RedrivePolicy") else None,
         redrive_allow=redrive_allow(have["RedriveAllowPolicy"]) if have.get("RedriveAllowPolicy") else None,
+        dequeue=_dequeue(attributes),
+    )
+
+
+def _dequeue(attributes: Mapping[str, str]) -> PolicyChoice:
+    if "RockdoveDequeuePolicy" not in attributes:
+        return _DEFAULT_CHOICE
+    have = {**_OWN_DEFAULTS, **attributes}
+    sleep_ms = have["RockdoveRetrySleepMs"]
+    return PolicyChoice(
+        PolicyName(have["RockdoveDequeuePolicy"]),
+        int(have["RockdoveMaxVisits"]),
+        int(have["RockdoveMonitorMs"]) / 1000,
+        have["RockdoveMonitorSpread"] == "true",
+        None if sleep_ms == "auto" else int(sleep_ms) / 1000,
     )

@@ -39,6 +39,15 @@ class ExposedError(RockdoveError):
     """The service is to listen where others can reach it, and there are no accounts to keep them out."""
 
 
+# Characters of an error's text: it may quote what the client has sent, which may be megabytes.
+_LONGEST_TEXT = 8_192
+
+
+def _short(text: str) -> str:
+    half = _LONGEST_TEXT // 2
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:half]} ... {text[-half:]}"
+
+
 class Fault(RockdoveError):
     """An error that a client sees, as SQS has it.
 
@@ -56,7 +65,7 @@ class Fault(RockdoveError):
     missed: bool = False
 
     def __init__(self, message: str | None = None) -> None:
-        self.message = self.text if message is None else message
+        self.message = self.text if message is None else _short(message)
         super().__init__(self.message)
 
 

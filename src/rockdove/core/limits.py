@@ -73,6 +73,10 @@ MAX_LISTED_QUEUES = 1_000
 
 MAX_PHYSICAL_QUEUES = 1_000
 MAX_ORDER_HINT = 1_000
+MAX_WEIGHT = 1_000_000
+# Milliseconds of a dequeue policy's settings: a receive waits no longer anyway.
+MAX_RETRY_SLEEP_MS = 20_000
+MAX_MONITOR_MS = 20_000
 
 # A tenant of a fair queue is noisy with more than this share of what is in flight, and at least so many messages.
 NOISY_SHARE = 0.10

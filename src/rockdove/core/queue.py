@@ -1,16 +1,30 @@
 """A logical queue as it is kept: its attributes, tags and the physical queues that carry its messages."""
 
+from enum import StrEnum
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct, field
 
 
-class PhysicalRecord(Struct, frozen=True):
-    """One physical queue. Its number is never used by two at a time; the prefix makes its message ids unique."""
+class PhysicalState(StrEnum):
+    """What a physical queue takes part in: everything, nothing, or receives alone."""
+
+    UP = "up"
+    DOWN = "down"
+    DRAINING = "draining"
+
+
+class PhysicalRecord(Struct, frozen=True, omit_defaults=True):
+    """One physical queue. Its number is never used by two at a time; the prefix makes its message ids unique.
+
+    Of several, each gets messages by its share of all weights.
+    """
 
     number: int
     prefix: str
+    weight: float = 1
+    state: PhysicalState = PhysicalState.UP
 
 
 class QueueRecord(Struct, kw_only=True):
@@ -29,13 +43,14 @@ class QueueRecord(Struct, kw_only=True):
 
 
 # A record in little memory: there may be very many of queues that nobody uses.
-_Packed = tuple[str, str, str, bool, int, int, list[tuple[int, str]], dict[str, str], dict[str, str], int]
+_PackedPart = tuple[int, str, int | float, PhysicalState]
+_Packed = tuple[str, str, str, bool, int, int, list[_PackedPart], dict[str, str], dict[str, str], int]
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Packed).decode
 
 
 def pack(record: QueueRecord) -> bytes:
-    physical = [(part.number, part.prefix) for part in record.physical]
+    physical = [(part.number, part.prefix, part.weight, part.state) for part in record.physical]
     names, times = (record.account, record.name, record.fifo), (record.created_us, record.modified_us)
     rest = (physical, record.attributes, record.tags, record.purged_us)
     return _encode((record.uid, *names, *times, *rest))
@@ -65,7 +80,7 @@ def unpack(packed: bytes) -> QueueRecord:
         fifo=fifo,
         created_us=created_us,
         modified_us=modified_us,
-        physical=[PhysicalRecord(number, prefix) for number, prefix in physical],
+        physical=[PhysicalRecord(*part) for part in physical],
         attributes=attributes,
         tags=tags,
         purged_us=purged_us,

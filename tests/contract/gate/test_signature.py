@@ -277,6 +277,14 @@ def test_after_twenty_bad_signatures_a_minute_bad_ones_are_throttled_and_good_on
     assert fault(send(own, listing(protocol)))[1] == "MissingAuthenticationToken"
 
 
+def test_a_key_that_nobody_has_counts_once(services: Services, store: str) -> None:
+    own = services(store, real_time=True)
+    tenant = Tenant(own, own.add_account("alice"))
+    for _ in range(20):
+        assert fault(send(own, signed(tenant, listing("json"), key="RDAKOTHER")))[1] == "InvalidClientTokenId"
+    assert fault(send(own, signed(tenant, listing("json"), key="RDAKOTHER")))[1] == "RequestThrottled"
+
+
 def forwarded(plan: Plan, address: str) -> Plan:
     return Plan(plan.method, plan.target, {**plan.headers, "X-Forwarded-For": address}, plan.body)
 

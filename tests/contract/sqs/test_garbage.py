@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rockdove.server.http import Connection
+from rockdove.store.common.turns import ClaimTurns
 from rockdove.store.remote.frame import Framed
-from rockdove.store.remote.turns import ClaimTurns
 from tests.support.raw import Web
 from tests.support.service import RunningService
 
