@@ -32,7 +32,7 @@ from rockdove.broker.context import LEASES_AT_ONCE
 from rockdove.core.limits import MAX_ANSWER_BYTES
 from rockdove.server import guard
 from rockdove.server.limit import Limits
-from rockdove.store.remote import turns
+from rockdove.store.common import turns
 from rockdove.store.sqlite.folder import CACHE_KIB
 from rockdove.store.sqlite.shelves import HEADS_BYTES
 
@@ -129,6 +129,17 @@ def _unread(operation: str, prefix: str, **more: object) -> Callable[[Server], b
     return make
 
 
+def _listings(server: Server) -> bytes:
+    for number in range(700):
+        create(server.endpoint, f"{number:080}")
+    return b"GET /?Action=ListQueues HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 16
+
+
+def _metrics(server: Server) -> bytes:
+    _listings(server)
+    return b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 16
+
+
 def _ahead(server: Server) -> bytes:
     url = create(server.endpoint, "empty")
     wait = _request("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20})
@@ -160,7 +171,14 @@ ATTACKS = (
     Attack(
         "leases that nobody reads", 500, _unread("LeaseBatch", "Rockdove", Consumer="c", Shard=0, Sequence=0), LEASES
     ),
-    Attack("receives that nobody reads", 500, _unread("ReceiveMessage", "AmazonSQS", VisibilityTimeout=0), RECEIVES),
+    Attack(
+        "receives that nobody reads",
+        500,
+        _unread("ReceiveMessage", "AmazonSQS", VisibilityTimeout=0, MaxNumberOfMessages=10),
+        RECEIVES,
+    ),
+    Attack("listings of 700 queues that nobody reads", 500, _listings),
+    Attack("metrics of 700 queues that nobody reads", 500, _metrics),
     Attack("thousands of requests sent ahead", 500, _ahead),
     Attack("receives that wait", 5_000, _waiting, kept=WAITING_BYTES),
 )
@@ -251,7 +269,9 @@ def main() -> None:
             continue
         clients = min(attack.clients, args.clients)
         report.progress(f"{attack.name}: {clients:,} clients")
-        flags = ("--max-buffered-bytes", str(args.max_buffered_bytes))
+        flags = ["--max-buffered-bytes", str(args.max_buffered_bytes)]
+        if args.workers is not None:
+            flags += ["--workers", str(args.workers)]
         with tempfile.TemporaryDirectory(dir=base) as folder, rockdove(Path(folder), flags=flags) as server:
             results.append(strike(server, attack, clients, args.max_buffered_bytes, args.hold))
     holds = {
@@ -284,6 +304,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", metavar="WORD", help="attacks whose name has one of these words")
     parser.add_argument("--clients", type=int, default=FILES, metavar="N", help="of an attack, at most")
     parser.add_argument("--hold", type=float, default=HOLD_S, metavar="S", help="seconds that an attack goes on")
+    parser.add_argument("--workers", type=int, metavar="N", help="front-ends; without it, what the service takes")
     parser.add_argument("--max-buffered-bytes", type=int, default=Limits().max_buffered_bytes, metavar="N")
     return parser.parse_args()
 
