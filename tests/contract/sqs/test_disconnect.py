@@ -26,8 +26,8 @@ def _reset(wire: Wire) -> None:
 
 
 def _untouched(queue: SqsQueue, body: str) -> None:
-    """It is there at once, and was never received before."""
-    message = queue.receive_one(MessageSystemAttributeNames=["ApproximateReceiveCount"], WaitTimeSeconds=1)
+    """It is there, long before a visibility timeout could end, and was never received before."""
+    message = queue.receive_one(MessageSystemAttributeNames=["ApproximateReceiveCount"], WaitTimeSeconds=20)
     assert message["Body"] == body
     assert message["Attributes"]["ApproximateReceiveCount"] == "1"
 

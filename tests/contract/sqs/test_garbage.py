@@ -69,7 +69,7 @@ def test_no_circles_of_who_waits_for_a_message(live: RunningService, new_name: C
     queue = web.create(new_name())
     with circles() as found:
         call(web, "SendMessage", QueueUrl=queue, MessageBody="a", DelaySeconds=1)
-        (one,) = call(web, "ReceiveMessage", QueueUrl=queue, WaitTimeSeconds=5)["Messages"]
+        (one,) = call(web, "ReceiveMessage", QueueUrl=queue, WaitTimeSeconds=20)["Messages"]
         call(web, "DeleteMessage", QueueUrl=queue, ReceiptHandle=one["ReceiptHandle"])
     web.close()
     assert found == []

@@ -100,4 +100,4 @@ def test_a_wait_at_the_limit_of_a_fifo_queue_gives_nothing_either(narrow_make: Q
     assert fifo.receive(WaitTimeSeconds=1) == []
     assert fifo.counts() == (2, 3, 0)
     fifo.delete(messages[0])
-    assert len(fifo.receive(1, WaitTimeSeconds=1)) == 1
+    assert len(fifo.receive(1, WaitTimeSeconds=20)) == 1

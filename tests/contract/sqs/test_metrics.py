@@ -112,7 +112,7 @@ def test_what_nobody_got_was_not_received(live: RunningService, make_live: Queue
         thread.start()
     thread.join()
     assert scrape(live.port).event(queue.name, "received") == 0
-    assert len(queue.sqs.receive_message(QueueUrl=queue.url, WaitTimeSeconds=5)["Messages"]) == 1
+    assert len(queue.sqs.receive_message(QueueUrl=queue.url, WaitTimeSeconds=20)["Messages"]) == 1
     assert scrape(live.port).event(queue.name, "received") == 1
     assert scrape(live.port)("rockdove_long_polls") == 0
 

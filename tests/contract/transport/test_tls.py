@@ -66,7 +66,7 @@ def test_boto3(sqs: Any) -> None:
     assert sqs.get_queue_url(QueueName="q")["QueueUrl"] == url
     for body in ("small", "x" * 1_000_000):
         sqs.send_message(QueueUrl=url, MessageBody=body)
-        [message] = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=5)["Messages"]
+        [message] = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=20)["Messages"]
         assert message["Body"] == body
         sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
     assert "Messages" not in sqs.receive_message(QueueUrl=url, WaitTimeSeconds=1)
@@ -298,7 +298,7 @@ def test_a_client_that_leaves_while_it_waits_takes_no_message(sqs: Any, authorit
         time.sleep(0.1)
     sqs.send_message(QueueUrl=url, MessageBody="x")
     [message] = sqs.receive_message(
-        QueueUrl=url, WaitTimeSeconds=5, MessageSystemAttributeNames=["ApproximateReceiveCount"]
+        QueueUrl=url, WaitTimeSeconds=20, MessageSystemAttributeNames=["ApproximateReceiveCount"]
     )["Messages"]
     assert message["Attributes"]["ApproximateReceiveCount"] == "1"
 
