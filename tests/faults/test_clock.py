@@ -15,7 +15,7 @@ from tests.support.server import STORES
 from tests.support.service import RunningService
 
 HOUR_S = 3600
-PATIENCE_S = 20
+PATIENCE_S = 120
 
 
 @pytest.fixture(params=STORES)

@@ -20,7 +20,7 @@ from tests.support.server import COMMAND, Server
 SIZE_BYTES = 48 * 1024 * 1024
 BODY = "x" * 8_000
 # What the service notices by itself, it notices within seconds.
-PATIENCE_S = 20
+PATIENCE_S = 120
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from tests.support.service import RunningService
 from tests.support.store import Bench, Queue, call
 
 ROUNDS = 150
-PATIENCE_S = 20
+PATIENCE_S = 120
 CODES = {
     "read": apsw.SQLITE_IOERR_READ,
     "write": apsw.SQLITE_IOERR_WRITE,

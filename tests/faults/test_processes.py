@@ -26,7 +26,7 @@ FRONT_ENDS = 2
 # Moments between two kills, in seconds.
 LIFE_S = (0.05, 0.5)
 # Whatever the service does by itself, it has done by then on any machine.
-PATIENCE_S = 20
+PATIENCE_S = 120
 
 
 class PatientClient(Client):

@@ -1,4 +1,4 @@
-"""boto3 clients that show what the server really does: no retries, short timeouts."""
+"""boto3 clients that show what the server really does: no retries."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from botocore.config import Config
 
 from tests.support.environment import ACCESS_KEY, REGION, SECRET_KEY
 
-# Longer than the longest long poll (20 s), so that a time-out is always the server's fault.
-_READ_TIMEOUT_S = 25
+# Far longer than the longest long poll (20 s): a disk that still writes what was just installed can stall for as long.
+_READ_TIMEOUT_S = 120
 
 
 def config(**options: Any) -> Config:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.support.server import Server
 
-_PATIENCE_S = 20
+_PATIENCE_S = 120
 
 
 def parent_of(pid: int) -> int:

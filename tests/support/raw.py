@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-_TIMEOUT_S = 10
+_TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)

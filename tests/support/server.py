@@ -25,7 +25,7 @@ workers: int | None = None
 
 _READY = re.compile(r"^ready (https?://(.+):(\d+))$", re.MULTILINE)
 _START_TIMEOUT_S = 60
-_END_TIMEOUT_S = 20
+_END_TIMEOUT_S = 120
 
 
 class Server:

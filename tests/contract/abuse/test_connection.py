@@ -15,7 +15,7 @@ from tests.support.raw import Reply, Wire
 from tests.support.service import RunningService
 
 HEALTH = b"GET /health HTTP/1.1\r\nHost: queue.test\r\n\r\n"
-_PATIENCE_S = 10
+_PATIENCE_S = 120
 
 
 def served(wire: Wire) -> bool:

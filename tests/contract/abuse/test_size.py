@@ -22,7 +22,7 @@ from tests.support.neighbour import Neighbour
 from tests.support.raw import Web, Wire, json_request
 from tests.support.service import RunningService
 
-_PATIENCE_S = 20
+_PATIENCE_S = 120
 HEAD = b"POST / HTTP/1.1\r\nHost: queue.test\r\n"
 
 

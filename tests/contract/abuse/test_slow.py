@@ -16,7 +16,7 @@ from tests.support.neighbour import Neighbour
 from tests.support.raw import Web, Wire, json_request
 from tests.support.service import RunningService
 
-_PATIENCE_S = 20
+_PATIENCE_S = 120
 
 
 def trickle(wire: Wire, data: bytes) -> bytes:

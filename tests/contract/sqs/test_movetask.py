@@ -12,7 +12,7 @@ from tests.support.refusal import refused
 from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import SqsQueue
 
-_PATIENCE_S = 10
+_PATIENCE_S = 120
 
 
 class Graveyard:

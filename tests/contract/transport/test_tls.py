@@ -22,7 +22,7 @@ from tests.support.raw import json_request
 from tests.support.service import RunningService
 
 HEALTH = b"GET /health HTTP/1.1\r\nHost: queue.test\r\n\r\n"
-_PATIENCE_S = 10
+_PATIENCE_S = 120
 # What a client of TLS says when the other end, not itself, has ended a handshake.
 HUNG_UP = "UNEXPECTED_EOF|_ALERT_"
 

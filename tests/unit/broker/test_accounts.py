@@ -26,7 +26,7 @@ from rockdove.store.common.keyfile import KeyFile, KeySource, MemoryKey
 from tests.support.store import STORES, Bench
 
 PASSWORD = "correct horse"
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 
 class Desk:
