@@ -126,10 +126,11 @@ def rockdove(
     credentials: Credentials | None = None,
     flags: Sequence[str] = (),
     label: str = "rockdove",
+    program: str = PROGRAM,
 ) -> contextlib.AbstractContextManager[Server]:
     """Ours as a user starts it: SQLite, fsync on. ``label`` is what tables call it."""
     data = folder / name
-    argv = [PROGRAM, "serve", "--port", "0", "--data", str(data), *flags]
+    argv = [program, "serve", "--port", "0", "--data", str(data), *flags]
     return process(label, argv, data, credentials=credentials)
 
 

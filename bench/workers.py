@@ -21,6 +21,7 @@ from bench.server import Failed, Server, rockdove
 from rockdove.server.setting import default_workers
 
 ALONE = "workers 0"
+EARLIER = "earlier"
 # By how much the default is to be faster than a single process.
 AIMS = {load.name: 1.25 if load is SEND else 1.4 for load in LOADS}
 CORES = (4, 8, 16)
@@ -95,12 +96,17 @@ def wakes(running: dict[int, Server]) -> list[Wake]:
     return found
 
 
-def judge(rows: list[Row], default: str) -> tuple[dict[str, float], dict[str, bool]]:
+def judge(rows: list[Row], default: str, earlier: bool) -> tuple[dict[str, float], dict[str, bool]]:
     ratios = {f"{load.title}: {default} beside {ALONE}": ratio(rows, (default, load), (ALONE, load)) for load in LOADS}
     holds = {
         f"{load.title}: {default} >= {AIMS[load.name]} of {ALONE}": found >= AIMS[load.name]
         for load, found in zip(LOADS, ratios.values(), strict=True)
     }
+    if earlier:
+        for load in LOADS:
+            name = f"{load.title}: {ALONE} beside {EARLIER}"
+            ratios[name] = ratio(rows, (ALONE, load), (EARLIER, load))
+            holds[f"{load.title}: {ALONE} >= {EARLIER}"] = ratios[name] >= 1
     return ratios, holds
 
 
@@ -146,6 +152,7 @@ def wake_table(found: list[Wake]) -> Table:
 def main() -> None:
     parser = options("What front-end processes bring, and what they cost.")
     parser.add_argument("--workers", type=int, nargs="*", help="numbers of front-ends to compare with 0 (1 2)")
+    parser.add_argument("--earlier", help="the program `rockdove` of a version without --workers, to compare with")
     args: argparse.Namespace = parser.parse_args()
     default = default_workers()
     numbers = sorted({0, default, *(args.workers or (1, 2))})
@@ -153,11 +160,14 @@ def main() -> None:
     about: Machine = machine(base)
     with tempfile.TemporaryDirectory(dir=base) as folder, contextlib.ExitStack() as stack:
         running = servers(Path(folder), numbers, stack)
-        entries = [Entry(running[number], load, args.rounds) for load in LOADS for number in numbers]
+        compared = list(running.values())
+        if args.earlier:
+            compared.append(stack.enter_context(rockdove(Path(folder), EARLIER, label=EARLIER, program=args.earlier)))
+        entries = [Entry(server, load, args.rounds) for load in LOADS for server in compared]
         rows = contest(entries, plan(args))
         found = costs(running[1 if 1 in running else default], args.seconds, args.threads)
         woken = wakes(running)
-    ratios, holds = judge(rows, f"workers {default}")
+    ratios, holds = judge(rows, f"workers {default}", bool(args.earlier))
     holds |= {f"long polls, {wake.server}: p99 <= {WAKE_MS} ms": wake.p99_ms <= WAKE_MS for wake in woken}
     everything: list[Any] = [*rows, *found, *woken]
     result = Report("workers", about, command(), everything, ratios, holds)
