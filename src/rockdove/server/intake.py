@@ -27,10 +27,16 @@ FEW_HEADERS = 32
 # Pieces of a URL or a body are put together when there are so many: each takes this besides its bytes.
 MOST_PIECES = 256
 PIECE_OVERHEAD_BYTES = 48
+# A head that ends so early in what has come at once is small: up to so much, all of it is read at once.
+SMALL_HEAD_BYTES = 2 * 1024
+READ_BYTES = 16 * 1024
+HEAD_END = b"\r\n\r\n"
 # After every so many chunks of a body it is looked at whether they have so many bytes each, on average: to take chunks
-# apart costs time, however small they are.
-CHUNKS = 1_024
-SMALL_CHUNK_BYTES = 16
+# apart costs time, however small they are. What stands between and after them, such as trailers, may be as long as
+# they are, and so many bytes longer.
+CHUNKS = 64
+SMALL_CHUNK_BYTES = 256
+FRAMING_BYTES = 8 * 1024
 
 
 class Holder(Protocol):
@@ -94,8 +100,9 @@ class Intake:
             return
         if self._later:
             self._later += data
-        elif len(data) > self._head_piece_bytes:
-            if self._headers_to_come and not self._holder.may_read(len(data), self._pipeline.serve_next):
+        elif len(data) > self._head_piece_bytes and not self._is_quick(data):
+            is_costly = self._headers_to_come or self._leading
+            if is_costly and not self._holder.may_read(len(data), self._pipeline.serve_next):
                 self._later = data
                 self._pipeline.wait()
                 self._holder.hold()
@@ -104,10 +111,16 @@ class Intake:
         else:
             self._read(data)
 
+    def _is_quick(self, data: bytes) -> bool:
+        """Whether it is a request of usual size, as a batch of ten is, of which nothing has come before."""
+        if len(data) > READ_BYTES or self._piece_bytes < READ_BYTES or self.unfinished_bytes:
+            return False
+        return data.find(HEAD_END, 0, SMALL_HEAD_BYTES) > 0
+
     def _receive_large(self, data: bytes) -> None:
         pipeline, start, number = self._pipeline, 0, self.number
         while start < len(data) and self._outlet.is_heard():
-            size = self._head_piece_bytes if self._headers_to_come else self._piece_bytes
+            size = self._head_piece_bytes if self._headers_to_come or self._leading else self._piece_bytes
             self._read(data[start : start + size])
             start += size
             if start < len(data) and (pipeline.is_paused or self.number - number >= TURN):
@@ -139,7 +152,7 @@ class Intake:
             self._check_unfinished(len(data))
         elif self._headers or self._url:
             # The next one has begun in the piece that completed this one.
-            self._check_unfinished(self._head_bytes() + sum(map(len, self._body)))
+            self._check_unfinished(self._head_bytes(self._headers) + sum(map(len, self._body)))
 
     def _decline(self) -> bytes:
         """A client offers to go on in another protocol: its request's head without the offer, to be read again.
@@ -196,7 +209,7 @@ class Intake:
                 return True
             self._refuse_head()
             return False
-        if self._head_bytes() > limits.max_header_bytes:
+        if self._head_bytes(self._headers) > limits.max_header_bytes:
             self._refuse_head()
             return False
         headers = lower(self._headers)
@@ -205,12 +218,18 @@ class Intake:
         if max(announced, self.unfinished_bytes - limits.max_header_bytes) > limits.max_body_bytes:
             self._too_large(headers)
             return False
+        if self._leading and self._framing_bytes() > FRAMING_BYTES:
+            self.refuse(400, b"There is too much between the chunks, or after them.")
+            return False
         self._give_leave(headers)
         return True
 
-    def _head_bytes(self) -> int:
+    def _framing_bytes(self) -> int:
+        """By how much what stands between and after the chunks is longer than they are."""
+        return self.unfinished_bytes - self._head_bytes(self._leading) - 2 * sum(map(len, self._body))
+
+    def _head_bytes(self, headers: dict[bytes, bytes]) -> int:
         """Of the request being read: its URL, and its headers as they were sent."""
-        headers = self._headers
         return sum(map(len, self._url)) + sum(map(len, headers)) + sum(map(len, headers.values())) + 4 * len(headers)
 
     def _give_leave(self, headers: dict[bytes, bytes]) -> None:
@@ -330,7 +349,7 @@ class Intake:
     def _is_bounded(self) -> bool:
         """A request that came in pieces, of which only the first ones were measured. If it is not, it is refused."""
         self.unfinished_bytes = 0
-        if self._head_bytes() > self._limits.max_header_bytes:
+        if self._head_bytes(self._headers) > self._limits.max_header_bytes:
             self._refuse_head()
             return False
         if sum(map(len, self._body)) > self._limits.max_body_bytes:
@@ -341,7 +360,7 @@ class Intake:
 
     def _size(self, body: bytes) -> int:
         """Of a request that is complete; of few headers it costs nothing to know that they are not large."""
-        return len(body) if len(self._headers) <= FEW_HEADERS else len(body) + self._head_bytes()
+        return len(body) if len(self._headers) <= FEW_HEADERS else len(body) + self._head_bytes(self._headers)
 
     def _serve_large(
         self, size: int, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, keep_alive: bool

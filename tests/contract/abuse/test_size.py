@@ -88,30 +88,52 @@ def test_chunks_that_are_too_small(start: Start, dial: Dial, number: int) -> Non
         wire = dial(service)
         wire.send(CHUNKED + b"2\r\nxx\r\n" * number)
         reply = wire.read()
-    assert (reply.status, reply.text) == (400, "The chunks are too small: send at least 16 bytes in each.\n")
+    assert (reply.status, reply.text) == (400, "The chunks are too small: send at least 256 bytes in each.\n")
     assert wire.is_closed()
 
 
 def test_chunks_that_are_just_large_enough(start: Start, dial: Dial) -> None:
     wire = dial(start())
     head = CHUNKED.replace(b"\r\n\r\n", b"\r\nX-Amz-Target: AmazonSQS.ListQueues\r\n\r\n")
-    wire.send(head + b"10\r\n" + b" " * 16 + b"\r\n")
-    wire.send((b"10\r\n" + b" " * 16 + b"\r\n") * 3_000 + b"2\r\n{}\r\n0\r\n\r\n")
+    wire.send(head + b"100\r\n" + b" " * 256 + b"\r\n")
+    wire.send((b"100\r\n" + b" " * 256 + b"\r\n") * 900 + b"2\r\n{}\r\n0\r\n\r\n")
     assert wire.read().status == 200
 
 
 def test_some_chunks_may_be_small(start: Start, dial: Dial) -> None:
     wire = dial(start())
     head = CHUNKED.replace(b"\r\n\r\n", b"\r\nX-Amz-Target: AmazonSQS.ListQueues\r\n\r\n")
-    wire.send(head + b"1\r\n \r\n" * 1_000 + b"4000\r\n" + b" " * 0x4000 + b"\r\n" + b"1\r\n \r\n" * 1_000)
-    wire.send(b"2\r\n{}\r\n0\r\n\r\n")
+    wire.send(head + b"1\r\n \r\n" * 60 + b"10000\r\n" + b" " * 0x10000 + b"\r\n" + b"1\r\n \r\n" * 150)
+    wire.send(b"2\r\n{}\r\n0\r\nX-Some: trailer\r\n\r\n")
     assert wire.read().status == 200
+
+
+# What stands between chunks, or after them, and has no end.
+FRAMING = {
+    "trailers": (b"1\r\n \r\n0\r\n", b"x: y\r\n"),
+    "a size": (b"1\r\n \r\n", b"0"),
+    "extensions": (b"1\r\n \r\n1", b";x=y"),
+}
+
+
+@pytest.mark.parametrize(("begin", "again"), FRAMING.values(), ids=FRAMING)
+def test_framing_without_end(start: Start, dial: Dial, begin: bytes, again: bytes) -> None:
+    service = start()
+    with Neighbour(service.port):
+        wire = dial(service)
+        wire.send(CHUNKED + begin)
+        with suppress(ConnectionError):
+            for _ in range(40):
+                wire.send(again * 2_000)
+        reply = wire.read()
+    assert reply.status == 400, reply
+    assert wire.is_closed()
 
 
 # What takes far more memory than bytes, on a connection.
 WASTEFUL = {
     "tiny headers": (HEAD, [b"%x:\r\n" % number for number in range(230)]),
-    "small chunks": (CHUNKED, [b"14\r\n" + b"x" * 20 + b"\r\n"] * 3_000),
+    "small chunks": (CHUNKED, [b"100\r\n" + b"x" * 256 + b"\r\n"] * 1_000),
     "tiny pieces of a body": (HEAD + b"Content-Length: 9999\r\n\r\n", [b"xx"] * 2_000),
     "tiny pieces of a url": (b"GET /", [b"xx"] * 2_000),
 }
