@@ -1,6 +1,6 @@
-"""Claims of a process that has its store itself: in turns, as those of front-ends are."""
+"""Claims in turns, so that what receives bring at a time is bounded."""
 
-from collections.abc import Callable
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -9,27 +9,44 @@ from rockdove.store.base import Claimed, Physical, Want
 from rockdove.store.common.turns import ClaimTurns, within
 
 
+class Claimer(Protocol):
+    """Who claims."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody wants its outcome any more."""
+
+    def claimed(self, place: Physical, outcome: Claimed | StoreError) -> None: ...
+
+
 class _Claim(Struct):
     physical: int
     place: Physical
     want: Want
-    done: Callable[[Claimed | StoreError], None]
+    claimer: Claimer
 
 
 class Claims:
-    """What receives bring at a time is bounded: all that is claimed by one commit becomes answers at once."""
+    """All that is claimed by one commit becomes answers at once. Who has gone before its turn comes claims nothing."""
 
     def __init__(self) -> None:
         self._turns: ClaimTurns[_Claim] = ClaimTurns(self._begin)
 
-    def claim(self, place: Physical, want: Want, done: Callable[[Claimed | StoreError], None]) -> None:
-        self._turns.ask(_Claim(place.record.number, place, want, done))
+    def claim(self, place: Physical, want: Want, claimer: Claimer) -> None:
+        self._turns.ask(_Claim(place.record.number, place, want, claimer))
 
     def _begin(self, claim: _Claim, size: int) -> None:
+        if claim.claimer.is_over:
+            self._landed(claim, size, None, Claimed([], []))
+            return
+
         def landed(outcome: Claimed | StoreError) -> None:
-            try:
-                claim.done(outcome)
-            finally:
-                self._turns.landed(claim.physical, size, outcome if isinstance(outcome, Claimed) else None)
+            self._landed(claim, size, outcome if isinstance(outcome, Claimed) else None, outcome)
 
         claim.place.claim(within(claim.want, size, self._turns.is_alone), landed)
+
+    def _landed(self, claim: _Claim, size: int, brought: Claimed | None, outcome: Claimed | StoreError) -> None:
+        try:
+            claim.claimer.claimed(claim.place, outcome)
+        finally:
+            self._turns.landed(claim.physical, size, brought)

@@ -74,8 +74,7 @@ class Context:
     # A lease may be asked for again by any number of clients, and is as large as an answer can be.
     lease_turns: MemoryTurns = field(default_factory=lambda: MemoryTurns(LEASES_AT_ONCE))
     monitor: Monitor = field(default_factory=Monitor)
-    # Of a process that has its store itself; where another one has it, that sees to the turns.
-    claims: Claims | None = None
+    claims: Claims = field(default_factory=Claims)
     # Of what is bounded for all processes together, each may use one part of so many.
     processes: int = 1
     # Who is told what becomes of messages without anybody asking for it.

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -39,7 +38,7 @@ class Delivery(Struct, gc=False):
 
 
 # Ids and receive counts, by where they came from.
-Claims: TypeAlias = list[tuple[Physical, list[tuple[int, int]]]]
+ClaimIds: TypeAlias = list[tuple[Physical, list[tuple[int, int]]]]
 Reply: TypeAlias = Callable[[list[Delivery] | Fault], bool]
 
 
@@ -216,11 +215,11 @@ class Receive(WaitingRequest):
         return self._plan is None or self._policy is not self._queue.dequeue or not self._queue.alive
 
     def _claim(self, physical: Physical) -> None:
-        want, visited = self._want(self._spares_noisy), partial(self._visited, physical)
-        if self._context.claims is None:
-            physical.claim(want, visited)
-        else:
-            self._context.claims.claim(physical, want, visited)
+        self._context.claims.claim(physical, self._want(self._spares_noisy), self)
+
+    @property
+    def is_over(self) -> bool:
+        return self._over
 
     def _want(self, spare_noisy: bool) -> Want:
         context, queue = self._context, self._queue
@@ -238,7 +237,7 @@ class Receive(WaitingRequest):
             max_in_flight=self._max_in_flight,
         )
 
-    def _visited(self, physical: Physical, claimed: Claimed | StoreError) -> None:
+    def claimed(self, physical: Physical, claimed: Claimed | StoreError) -> None:
         if isinstance(claimed, StoreError):
             if self._found:
                 self._finish()
@@ -368,7 +367,7 @@ def by_physical(deliveries: list[Delivery]) -> list[tuple[Physical, list[Entry]]
     return list(parts.values())
 
 
-def claims_of(deliveries: list[Delivery]) -> Claims:
+def claims_of(deliveries: list[Delivery]) -> ClaimIds:
     """Which claims they are, without the messages."""
     return [
         (physical, [(entry.id, entry.receive_count) for entry in entries])

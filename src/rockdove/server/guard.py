@@ -20,8 +20,10 @@ ROOM = 0.9
 MUCH_BYTES = 16 * 1024 * 1024
 # So much of large requests is read in one round of the event loop.
 READ_BYTES = 512 * 1024
-# So many of those that wait are served in one round of the event loop.
+# So many of those that wait are served in one round of the event loop, and of all large ones so many bytes: to decode
+# them costs time.
 GRANTS = 8
+BEGUN_BYTES = 1024 * 1024
 
 
 class Held(Protocol):
@@ -54,6 +56,8 @@ class Guard:
         self._served = 0
         self._line: deque[tuple[int, Callable[[int], None]]] = deque()
         self._is_granting = False
+        # Of those that were begun in this round of the event loop.
+        self._begun_bytes = 0
         # Of large requests: what was read of them in this round of the event loop, and who waits for the next.
         self._read_bytes = 0
         self._readers: deque[tuple[int, Callable[[], None]]] = deque()
@@ -105,16 +109,31 @@ class Guard:
         if self._line or not self._has_room(number):
             self._line.append((number, granted))
             return False
-        self._served += number
+        self._begin(number)
         return True
 
+    def _begin(self, number: int) -> None:
+        self._served += number
+        if not self._begun_bytes:
+            asyncio.get_running_loop().call_soon(self._end_round)
+        self._begun_bytes += number
+
+    def _end_round(self) -> None:
+        self._begun_bytes = 0
+        self._go_on()
+
     def _has_room(self, number: int) -> bool:
+        if self._begun_bytes and self._begun_bytes + number > BEGUN_BYTES:
+            return False
         return not self._served or self._served + number <= SERVED_BYTES // self._seat.size
 
     def end(self, number: int) -> None:
         """It has its answer, or is not served after all."""
         self._served -= number
-        if self._line and not self._is_granting:
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._line and not self._is_granting and self._has_room(self._line[0][0]):
             self._is_granting = True
             asyncio.get_running_loop().call_soon(self._grant)
 
@@ -126,12 +145,10 @@ class Guard:
                 if not self._line or not self._has_room(self._line[0][0]):
                     return
                 size, granted = self._line.popleft()
-                self._served += size
+                self._begin(size)
                 granted(size)
         finally:
-            if self._line and not self._is_granting and self._has_room(self._line[0][0]):
-                self._is_granting = True
-                asyncio.get_running_loop().call_soon(self._grant)
+            self._go_on()
 
     def may_read(self, number: int, later: Callable[[], None]) -> bool:
         """Whether a request that begins with so many bytes is read at once; else ``later`` is called in its turn.

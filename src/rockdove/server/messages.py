@@ -9,7 +9,7 @@ from rockdove.broker.broker import Broker
 from rockdove.broker.compose import check_groups, compose, system_md5
 from rockdove.broker.look import Look
 from rockdove.broker.queue import Queue
-from rockdove.broker.receive import Claims, Delivery, claims_of
+from rockdove.broker.receive import ClaimIds, Delivery, claims_of
 from rockdove.core import ids, limits
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import BatchRequestTooLong, Fault, InvalidParameterValue, MissingParameter
@@ -163,7 +163,7 @@ class Messages:
             call.when_taken(partial(self._taken, claims_of(outcome)))
         return True
 
-    def _taken(self, claims: Claims) -> None:
+    def _taken(self, claims: ClaimIds) -> None:
         for physical, claimed in claims:
             self._broker.store.delivered(physical, claimed)
 

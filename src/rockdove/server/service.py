@@ -17,7 +17,6 @@ from rockdove import __version__
 from rockdove.broker.accounts import Accounts
 from rockdove.broker.admin import Admin
 from rockdove.broker.ask import ask, unavailable
-from rockdove.broker.claim import Claims
 from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import Clock, SystemClock
 from rockdove.core.errors import ExposedError, Fault, InternalFailure
@@ -182,8 +181,6 @@ class Service:
         processes = settings.workers if self.is_front_end else 1
         works = build(self.store, snapshot, settings, self.clock, self.seat, processes)
         context, directory = works.context, works.directory
-        if not self.is_front_end:
-            context.claims = Claims()
         self.feed, self.broker, self.move_tasks = works.feed, works.broker, works.tasks
         self.accounts = Accounts(self.store.records, self.feed, self.clock, self._key, directory.names_of)
         self.accounts.on_lost = self._end_polls

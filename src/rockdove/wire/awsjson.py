@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from rockdove.core import limits
 from rockdove.core.errors import (
     Fault,
     IncompleteSignature,
@@ -30,6 +31,11 @@ _TARGETS = {
 }
 _DECODERS = {name: msgspec.json.Decoder(operation.request).decode for name, operation in OPERATIONS.items()}
 _ENCODE = msgspec.json.Encoder().encode
+# What is larger, and wrong, is not looked at closely: it could keep others waiting for half a second.
+MOST_SLOW_BYTES = 2 * 1024 * 1024
+MOST_REASON = 200
+# More than a message may have.
+MOST_ATTRIBUTES = 100
 
 # The faults that AWS's service framework has for all services, and the model of SQS therefore does not.
 _FRAMEWORK = (
@@ -60,7 +66,9 @@ def decode(operation: Operation, body: bytes) -> Request:
     try:
         request = _DECODERS[operation.name](body)
     # Also of text that is no UTF-8 (a ValueError, as msgspec's own are) and of nesting without end.
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        if len(body) > MOST_SLOW_BYTES:
+            raise MalformedInput(f"The request cannot be read: {error}"[:MOST_REASON]) from None
         return _decode_slowly(operation, body)
     has_attributes = _HAVE_ATTRIBUTES.get(operation.name)
     if has_attributes is not None and has_attributes(request) and _LIST_VALUES in body:
@@ -69,11 +77,13 @@ def decode(operation: Operation, body: bytes) -> Request:
 
 
 def _has_attributes(message: SendMessage | SendMessageBatchRequestEntry) -> bool:
-    return message.message_attributes is not None or message.message_system_attributes is not None
+    """Not if they are too many, which is refused later: to go through them would take long."""
+    number = len(message.message_attributes or ()) + len(message.message_system_attributes or ())
+    return 0 < number <= MOST_ATTRIBUTES
 
 
 def _batch_has_attributes(request: SendMessageBatch) -> bool:
-    return any(map(_has_attributes, request.entries))
+    return len(request.entries) <= limits.MAX_BATCH_ENTRIES and any(map(_has_attributes, request.entries))
 
 
 # What a message attribute may have in the model but not in SQS; msgspec ignores members that it does not know.

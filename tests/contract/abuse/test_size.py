@@ -332,6 +332,13 @@ def test_large_requests_ahead_take_no_memory(start: Start, dial: Dial, web: Call
     assert eventually(lambda: held_bytes(service) == 0)
 
 
+def take_turn(service: RunningService, number: int) -> None:
+    async def begin() -> None:
+        assert service.service.guard.begin(number, lambda granted: None)
+
+    service.run(begin())
+
+
 @pytest.mark.parametrize("ahead", [1, 3])
 def test_large_requests_take_turns(
     start: Start, dial: Dial, web: Callable[..., Web], monkeypatch: pytest.MonkeyPatch, ahead: int
@@ -341,7 +348,7 @@ def test_large_requests_take_turns(
     service = start(idle_timeout_s=1, header_timeout_s=1)
     url = web(service).create("q")
     request = json_request("SendMessage", {"QueueUrl": url, "MessageBody": "x" * 100_000})
-    service.service.guard.begin(100_000, lambda number: None)
+    take_turn(service, 100_000)
     wires = [dial(service) for _ in range(10)]
     for wire in wires:
         wire.send(request * ahead)
@@ -402,7 +409,7 @@ def test_who_waits_for_a_turn_and_leaves_takes_none(
     service = start()
     url = web(service).create("q")
     request = json_request("SendMessage", {"QueueUrl": url, "MessageBody": "x" * 100_000})
-    service.service.guard.begin(100_000, lambda number: None)
+    take_turn(service, 100_000)
     wires = [dial(service) for _ in range(3)]
     for wire in wires:
         wire.send(request)

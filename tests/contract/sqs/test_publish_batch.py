@@ -223,7 +223,7 @@ def test_no_receive_waits_longer_than_it_should(
     service: RunningService, web: Web, queue: SqsQueue, wait_s: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if its time is over while it looks for messages, and more are still on their way."""
-    may_land, land, visited = threading.Event(), Lander._land, Receive._visited
+    may_land, land, visited = threading.Event(), Lander._land, Receive.claimed
 
     async def held(self: Lander, *arguments: Any) -> None:
         while not may_land.is_set():
@@ -234,7 +234,7 @@ def test_no_receive_waits_longer_than_it_should(
         asyncio.get_running_loop().call_later(0.3 + wait_s, visited, self, *arguments)
 
     monkeypatch.setattr(Lander, "_land", held)
-    monkeypatch.setattr(Receive, "_visited", late)
+    monkeypatch.setattr(Receive, "claimed", late)
     monkeypatch.setattr("rockdove.broker.receive.LANDING_S", 0.2)
     monkeypatch.setattr("rockdove.broker.publish.LANDING_S", 0.1)
     _stage(web, queue, "one", "a")

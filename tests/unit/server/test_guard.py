@@ -1,7 +1,7 @@
 """Turns of large requests: some are read, and served, at once; whoever waits has its turn in the order of asking."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
@@ -26,8 +26,14 @@ class Turns:
             self._loop.run_until_complete(asyncio.sleep(0))
 
     def ask(self, number: int, name: str) -> None:
-        if self.guard.begin(number, lambda granted: self.begun.append(name)):
+        if self.begin(number, lambda granted: self.begun.append(name)):
             self.begun.append(name)
+
+    def begin(self, number: int, granted: Callable[[int], None]) -> bool:
+        async def begin() -> bool:
+            return self.guard.begin(number, granted)
+
+        return self._loop.run_until_complete(begin())
 
     def end(self, number: int) -> None:
         async def end() -> None:
@@ -45,12 +51,17 @@ class Turns:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Turns]:
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    made = asyncio.new_event_loop()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def made(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> Turns:
     monkeypatch.setattr(guard, "SERVED_BYTES", 100)
     monkeypatch.setattr(guard, "READ_BYTES", 100)
-    loop = asyncio.new_event_loop()
-    yield Turns(loop)
-    loop.close()
+    return Turns(loop)
 
 
 def test_so_many_at_once(made: Turns) -> None:
@@ -64,6 +75,31 @@ def test_so_many_at_once(made: Turns) -> None:
     assert made.begun == ["a", "b", "c", "d"]
     made.ask(100, "e")
     assert made.begun[-1] == "e"
+
+
+def test_in_one_round_of_the_event_loop_few_bytes_begin(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if each has its answer at once: to decode them costs time."""
+    monkeypatch.setattr(guard, "BEGUN_BYTES", 100)
+    watch = Guard(Limits())
+    begun: list[int] = []
+
+    def serve(number: int) -> None:
+        begun.append(number)
+        watch.end(number)
+
+    async def flood() -> None:
+        for _ in range(10):
+            if watch.begin(60, serve):
+                serve(60)
+        assert begun == [60]
+        while len(begun) < 10:
+            before = len(begun)
+            await asyncio.sleep(0)
+            assert len(begun) <= before + 1
+
+    loop.run_until_complete(flood())
 
 
 def test_one_that_is_larger_than_all_room_begins_alone(made: Turns) -> None:
@@ -95,23 +131,23 @@ def test_each_is_asked_once_and_some_in_each_round(made: Turns) -> None:
         granted += 1
         made.guard.end(number)
 
-    assert made.guard.begin(100, take)
+    assert made.begin(100, take)
     for _ in range(5_000):
-        assert not made.guard.begin(60, take)
+        assert not made.begin(60, take)
     assert granted == 0
     made.end(100)
     assert 0 < granted < 1_000, "others have had turns, too"
     made.rounds(2_000)
     assert granted == 5_000
-    assert made.guard.begin(100, take)
+    assert made.begin(100, take)
 
 
 def test_a_defect_of_one_does_not_end_the_turns(made: Turns) -> None:
     def fail(number: int) -> None:
         raise ValueError("a defect")
 
-    made.guard.begin(100, fail)
-    made.guard.begin(100, fail)
+    made.begin(100, fail)
+    made.begin(100, fail)
     made.ask(100, "next")
     made.end(100)
     assert [str(defect) for defect in made.defects] == ["a defect"]

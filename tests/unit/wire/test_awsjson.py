@@ -295,3 +295,11 @@ def test_any_json_is_a_request_or_a_fault(data: st.DataObject) -> None:
 def test_any_target_is_an_operation_or_a_fault(target: bytes) -> None:
     with pytest.raises(UnknownOperation):
         awsjson.operation(target)
+
+
+@pytest.mark.parametrize("entry", [b"{}", b"[]", b'{"Id": 1}'], ids=repr)
+def test_what_is_large_and_wrong_is_refused_at_once(entry: bytes) -> None:
+    """To look what is wrong in millions of entries would keep others waiting."""
+    body = b'{"QueueUrl": "q", "Entries": [' + b", ".join([entry] * 1_000_000) + b"]}"
+    with pytest.raises(MalformedInput, match="cannot be read"):
+        awsjson.decode(OPERATIONS["SendMessageBatch"], body)

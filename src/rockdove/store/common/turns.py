@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rockdove.store.base import Claimed, Want
 
 # What all claims under way may bring, and how many they may be: each brings one message at least.
-MOST_BYTES = 8 * 1024 * 1024
+MOST_BYTES = 2 * 1024 * 1024
 MOST_CLAIMS = 64
 # What a claim is taken to bring before the first one has, and how much of the largest is left after each that follows.
 UNKNOWN_BYTES = MOST_BYTES
@@ -63,7 +63,6 @@ class ClaimTurns(Generic[C]):
         self._lines: dict[int, _Line] = {}
         # Numbers of the physical queues on which somebody waits.
         self._order: deque[int] = deque()
-        self._is_stopped = False
         self._is_beginning = False
 
     def ask(self, verb: C) -> None:
@@ -87,7 +86,7 @@ class ClaimTurns(Generic[C]):
         return line
 
     def _has_room(self, size: int) -> bool:
-        if self._is_stopped or self._number >= MOST_CLAIMS:
+        if self._number >= MOST_CLAIMS:
             return False
         return not self._bytes or self._bytes + size <= MOST_BYTES
 
@@ -105,18 +104,6 @@ class ClaimTurns(Generic[C]):
     def is_alone(self) -> bool:
         """Whether the claim that begins is the only one under way."""
         return self._number <= 1
-
-    def stop(self) -> None:
-        """Begin no more until `go_on`."""
-        self._is_stopped = True
-
-    def go_on(self) -> None:
-        self._is_stopped = False
-        self._go_on()
-
-    def clear(self) -> None:
-        self._order.clear()
-        self._lines.clear()
 
     def _go_on(self) -> None:
         if self._is_beginning:

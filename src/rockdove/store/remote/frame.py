@@ -127,7 +127,6 @@ class Framed:
         self._unsent = frame[taken:]
         if is_first and self._unsent:
             self._loop.add_writer(sock, self._write_on)
-            self.delayed()
 
     def _write_on(self) -> None:
         sock = self._socket
@@ -141,8 +140,6 @@ class Framed:
             self._loop.remove_writer(sock)
             if self._is_closing:
                 self._end()
-            else:
-                self.caught_up()
 
     # What is heard.
 
@@ -212,12 +209,6 @@ class Framed:
     @abstractmethod
     def unsaid(self, message: Any, error: Exception) -> None:
         """A message cannot be put into a frame, which is a defect: whoever waits for its outcome has to be told."""
-
-    def delayed(self) -> None:
-        """The other process has not taken all that was said."""
-
-    def caught_up(self) -> None:
-        """It has taken all of it."""
 
     @abstractmethod
     def lost(self) -> None:

@@ -14,7 +14,7 @@ from rockdove.core.message import Entry, Message
 from rockdove.store.base import Claimed, Physical, Scanned, Store
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.gone import GonePhysical, gone
-from rockdove.store.common.turns import ClaimTurns, claimed_bytes, within
+from rockdove.store.common.turns import claimed_bytes
 from rockdove.store.remote import asked, told
 from rockdove.store.remote.error import named
 from rockdove.store.remote.frame import Framed
@@ -59,11 +59,10 @@ class FrontEnd(Framed):
         self._physical = desk.physical
         # What it has claimed and not yet delivered: where it is, and whether it has had its deliveries.
         self._claimed: dict[int, tuple[Physical, Entry, bool]] = {}
-        self._turns: ClaimTurns[asked.ClaimEntries] = ClaimTurns(self._begin_claim)
         self._listened: set[int] = set()
         self._verbs: dict[type, Callable[[Any], None]] = {
             asked.Append: self._append,
-            asked.ClaimEntries: self._turns.ask,
+            asked.ClaimEntries: self._claim,
             asked.Move: self._move,
             asked.Remove: self._remove,
             asked.RemoveAll: self._remove_all,
@@ -112,19 +111,11 @@ class FrontEnd(Framed):
         if token is not None:
             self.send(told.Failed(token, StoreError.__name__, f"{type(error).__name__}: {error}"))
 
-    def delayed(self) -> None:
-        """It asks for more than it reads: it gets more messages when it has read those."""
-        self._turns.stop()
-
-    def caught_up(self) -> None:
-        self._turns.go_on()
-
     def lost(self) -> None:
         """Nobody gets what it had claimed: let others have it."""
         self._desk.leave(self)
         for number in self._listened:
             self._desk.arrivals.unlisten(number, self._arrived)
-        self._turns.clear()
         claimed, self._claimed = self._claimed, {}
         self._give_back(list(claimed.values()))
 
@@ -159,18 +150,15 @@ class FrontEnd(Framed):
     def _append(self, verb: asked.Append) -> None:
         self._physical(verb.physical).append(verb.drafts, partial(self._tell, verb.token, told.DoneAppended))
 
-    def _begin_claim(self, verb: asked.ClaimEntries, size_bytes: int) -> None:
+    def _claim(self, verb: asked.ClaimEntries) -> None:
         physical = self._physical(verb.physical)
-        want = within(verb.want, size_bytes, self._turns.is_alone)
-        physical.claim(want, partial(self._was_claimed, verb.token, physical, size_bytes))
+        physical.claim(verb.want, partial(self._was_claimed, verb.token, physical))
 
-    def _was_claimed(self, token: int, physical: Physical, size_bytes: int, outcome: Claimed | StoreError) -> None:
+    def _was_claimed(self, token: int, physical: Physical, outcome: Claimed | StoreError) -> None:
         if isinstance(outcome, StoreError):
             self._tell(token, told.DoneClaimed, outcome)
-            self._turns.landed(physical.record.number, size_bytes, None)
         else:
             self._note(token, physical, outcome)
-            self._turns.landed(physical.record.number, size_bytes, outcome)
 
     def _note(self, token: int, physical: Physical, outcome: Claimed) -> None:
         claimed = self._claimed
