@@ -143,7 +143,7 @@ class Messages:
         attempt = _attempt(queue, request.receive_request_attempt_id)
         reply = partial(self._received, call, queue, selection)
         receive = self._broker.receive(queue, limit, timeout_us, wait_s, attempt, reply)
-        if wait_s:
+        if not receive.is_over:
             call.waiting = receive
 
     def _received(self, call: Call, queue: Queue, selection: Selection, outcome: list[Delivery] | Fault) -> bool:

@@ -75,6 +75,19 @@ def test_a_farewell_that_is_not_read_yet(live: RunningService, make_live: QueueM
         _untouched(queue, body)
 
 
+@pytest.mark.parametrize("leave", [Wire.close, _reset], ids=["farewell", "reset"])
+def test_clients_that_do_not_wait_and_leave(live: RunningService, make_live: QueueMaker, leave: Any) -> None:
+    """What they have asked for is not fetched for them, or given back."""
+    queue = make_live()
+    queue.send("x")
+    wires = [Wire(live.port) for _ in range(20)]
+    with live.frozen():
+        for wire in wires:
+            wire.send(json_request("ReceiveMessage", {"QueueUrl": queue.url}))
+            leave(wire)
+    _untouched(queue, "x")
+
+
 def test_a_client_that_leaves_while_its_message_is_fetched(live: RunningService, make_live: QueueMaker) -> None:
     """Wherever the service is in its work: who had nothing when he left has taken nothing with him."""
     queue, sender = make_live(), _sender(live)
