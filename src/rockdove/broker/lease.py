@@ -73,15 +73,18 @@ class LeaseRequest(WaitingRequest):
         self._context.lease_turns.take(self._ask, self._queue.key)
 
     def _ask(self) -> None:
+        if self._over:
+            # The client has gone before its turn came.
+            self._context.lease_turns.give()
+            self._pass_on()
+            return
         if not self._queue.alive:
             self._context.lease_turns.give()
             self._answer(QueueDoesNotExist())
             return
         self._begin_to_look()
         parts = self._parts()
-        # A client that has gone waits for nothing.
-        even_empty = self._even_empty and not self._over
-        self._leases.lease(self._name, parts, self._want(), even_empty, self._told)
+        self._leases.lease(self._name, parts, self._want(), self._even_empty, self._told)
 
     def _told(self, leased: Leased | StoreError) -> None:
         try:

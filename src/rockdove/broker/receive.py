@@ -217,10 +217,6 @@ class Receive(WaitingRequest):
     def _claim(self, physical: Physical) -> None:
         self._context.claims.claim(physical, self._want(self._spares_noisy), self)
 
-    @property
-    def is_over(self) -> bool:
-        return self._over
-
     def _want(self, spare_noisy: bool) -> Want:
         context, queue = self._context, self._queue
         settings = queue.settings

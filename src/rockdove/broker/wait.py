@@ -35,6 +35,11 @@ class WaitingRequest:
         self._wait_s = wait_s
         self._policy_number = queue.policies
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it has had its answer, or nobody waits for it any more."""
+        return self._over
+
     @abstractmethod
     def _look(self) -> None:
         """Look for messages again."""

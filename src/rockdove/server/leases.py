@@ -41,7 +41,7 @@ class LeaseOperations:
         selection = select(request.message_system_attribute_names, None, request.message_attribute_names)
         reply = partial(self._leased, call, queue, selection)
         asked = self._leasing.lease(queue, consumer, shard, sequence, limit, wait_s, reply)
-        if wait_s:
+        if not asked.is_over:
             call.waiting = asked
 
     def _leased(self, call: Call, queue: Queue, selection: Selection, outcome: Given | Fault) -> None:
