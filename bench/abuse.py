@@ -17,7 +17,7 @@ from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import quantiles
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
@@ -29,7 +29,7 @@ from bench.report import Report, Table
 from bench.server import Server, rockdove
 from rockdove.broker import look
 from rockdove.broker.context import LEASES_AT_ONCE
-from rockdove.core.limits import MAX_ANSWER_BYTES
+from rockdove.core import limits
 from rockdove.server import guard
 from rockdove.server.limit import Limits
 from rockdove.store.common import turns
@@ -110,6 +110,30 @@ def _tiny_chunks(server: Server) -> bytes:
     return _head("SendMessage") + b"Transfer-Encoding: chunked\r\n\r\n" + b"2\r\nxx\r\n" * 140_000
 
 
+def _small_chunks(server: Server) -> bytes:
+    return _head("SendMessage") + b"Transfer-Encoding: chunked\r\n\r\n" + (b"10\r\n" + b"x" * 16 + b"\r\n") * 60_000
+
+
+def _trailers(server: Server) -> bytes:
+    return _head("SendMessage") + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n" + b"a:b\r\n" * 200_000
+
+
+def _wrong_entries(server: Server) -> bytes:
+    url = create(server.endpoint, "empty")
+    body = b'{"QueueUrl":"%b","Entries":[' % url.encode() + b"{}," * 2_500_000 + b"{}]}"
+    return _head("SendMessageBatch", len(body)) + b"\r\n" + body
+
+
+def _quotes(server: Server) -> bytes:
+    """A quote takes six bytes in XML."""
+    url = create(server.endpoint, "quotes")
+    for _ in range(9):
+        call(server.endpoint, "SendMessage", QueueUrl=url, MessageBody='"' * 1_000_000)
+    asked = urlencode({"Action": "ReceiveMessage", "QueueUrl": url, "VisibilityTimeout": 0, "MaxNumberOfMessages": 10})
+    head = "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    return f"{head}Content-Length: {len(asked)}\r\n\r\n{asked}".encode() * 8
+
+
 def _half_bodies(server: Server) -> bytes:
     return _head("SendMessage", 1_000_000) + b"\r\n" + b"x" * 900_000
 
@@ -155,9 +179,9 @@ def _waiting(server: Server) -> bytes:
     return head + padding + b"\r\n\r\n" + body
 
 
-LOOKS = look.AT_ONCE * MAX_ANSWER_BYTES
-LEASES = LEASES_AT_ONCE * MAX_ANSWER_BYTES
-RECEIVES = turns.MOST_BYTES
+LOOKS = look.AT_ONCE * limits.MAX_ANSWER_BYTES
+LEASES = LEASES_AT_ONCE * limits.MAX_ANSWER_BYTES
+RECEIVES = turns.MOST_BYTES + limits.MAX_RECEIVE * limits.MAX_MESSAGE_BYTES
 SENDS = guard.SERVED_BYTES
 CACHED = HEADS_BYTES + CACHE_KIB * 1024
 ATTACKS = (
@@ -165,6 +189,9 @@ ATTACKS = (
     Attack("250 tiny headers, and no end", 5_000, _tiny_headers),
     Attack("10,000 tiny headers", 1_000, _many_tiny_headers),
     Attack("chunks of two bytes, and no end", 300, _tiny_chunks),
+    Attack("chunks of sixteen bytes", 300, _small_chunks),
+    Attack("trailers without end", 300, _trailers),
+    Attack("millions of wrong entries in JSON", 20, _wrong_entries, SENDS),
     Attack("nine tenths of a large body", 500, _half_bodies),
     Attack("messages of a megabyte, all at once", 500, _large_sends, SENDS, CACHED),
     Attack("Peek that nobody reads", 500, _unread("Peek", "Rockdove", MaxNumberOfMessages=100), LOOKS),
@@ -177,6 +204,7 @@ ATTACKS = (
         _unread("ReceiveMessage", "AmazonSQS", VisibilityTimeout=0, MaxNumberOfMessages=10),
         RECEIVES,
     ),
+    Attack("receives of quotes as XML that nobody reads", 500, _quotes, RECEIVES),
     Attack("listings of 700 queues that nobody reads", 500, _listings),
     Attack("metrics of 700 queues that nobody reads", 500, _metrics),
     Attack("thousands of requests sent ahead", 500, _ahead),

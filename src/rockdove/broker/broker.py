@@ -127,10 +127,20 @@ class Broker:
     # Receive.
 
     def receive(
-        self, queue: Queue, limit: int, timeout_us: int, wait_s: int, attempt: str | None, reply: Reply
+        self,
+        queue: Queue,
+        limit: int,
+        timeout_us: int,
+        wait_s: int,
+        attempt: str | None,
+        reply: Reply,
+        room_bytes: int = 0,
     ) -> Receive:
-        """Begin a receive; the returned object is for cancelling it when the client goes away."""
-        receive = Receive(self.context, queue, limit, timeout_us, wait_s, attempt, reply)
+        """Begin a receive; the returned object is for cancelling it when the client goes away.
+
+        ``room_bytes``: no more messages once they have so many bytes; 0 is without a bound.
+        """
+        receive = Receive(self.context, queue, limit, timeout_us, wait_s, attempt, reply, room_bytes)
         receive.start()
         return receive
 

@@ -12,7 +12,6 @@ from rockdove.broker.context import Context
 from rockdove.broker.count import count
 from rockdove.broker.queue import Queue
 from rockdove.broker.wait import WaitingRequest
-from rockdove.core import limits
 from rockdove.core.clock import SECOND_US
 from rockdove.core.dequeue import DequeuePolicy, Plan, Sleep
 from rockdove.core.errors import Fault, OverLimit, QueueDoesNotExist, StoreError
@@ -56,8 +55,6 @@ class Receive(WaitingRequest):
     _spares_noisy = False
     # So many are in flight that nothing was looked for.
     _crowded = False
-    # Bytes that what is still to be found may have; 0 is without a bound.
-    _room_bytes = 0
     # Whether a published batch was on its way when it looked last, and whether it may wait no longer.
     _landing = False
     _late = False
@@ -76,6 +73,7 @@ class Receive(WaitingRequest):
         wait_s: int,
         attempt: str | None,
         reply: Reply,
+        room_bytes: int,
     ) -> None:
         super().__init__(context, queue, wait_s)
         self._limit = limit
@@ -84,8 +82,8 @@ class Receive(WaitingRequest):
         self._reply = reply
         self._max_in_flight = context.max_in_flight
         self._found: list[Delivery] = []
-        if limit > limits.MAX_RECEIVE:
-            self._room_bytes = limits.MAX_ANSWER_BYTES
+        # Bytes that what is still to be found may have; 0 is without a bound.
+        self._room_bytes = room_bytes
 
     def start(self) -> None:
         self._try()

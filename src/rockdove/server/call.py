@@ -31,6 +31,10 @@ class Call(Protocol):
     # Set by an operation that may wait for long: cancelled if the client goes away.
     waiting: Waiting | None
 
+    @property
+    def is_xml(self) -> bool:
+        """Whether the answer will be XML."""
+
     def base_url(self) -> str:
         """``scheme://host`` as the client sees this service."""
 

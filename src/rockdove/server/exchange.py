@@ -348,6 +348,10 @@ class Exchange:
         self._json, self._operation, self._accepts_json = json, None, False
         self.fail(RequestTooLarge(f"The request must be at most {most} bytes long."))
 
+    @property
+    def is_xml(self) -> bool:
+        return not (self._json or self._accepts_json)
+
     # Who asks no more.
 
     def is_gone(self) -> bool:

@@ -24,6 +24,8 @@ from rockdove.wire import extension, shape
 # Of tokens between pages, which are ids of entries.
 _LAST_ID = 2**63 - 1
 _TOKEN_LENGTH = len(str(_LAST_ID))
+# Bytes of messages in an answer that is XML, but for one message: each may become six, which takes its time.
+XML_BYTES = 2 * 1024 * 1024
 # ReceiveRequestAttemptId: letters, digits and ASCII punctuation.
 _ATTEMPT = re.compile(rf"[!-~]{{1,{limits.MAX_ID_LENGTH}}}")
 Finish = Callable[[Fault | None], None]
@@ -142,7 +144,8 @@ class Messages:
         )
         attempt = _attempt(queue, request.receive_request_attempt_id)
         reply = partial(self._received, call, queue, selection)
-        receive = self._broker.receive(queue, limit, timeout_us, wait_s, attempt, reply)
+        room_bytes = limits.MAX_ANSWER_BYTES if limit > limits.MAX_RECEIVE else XML_BYTES if call.is_xml else 0
+        receive = self._broker.receive(queue, limit, timeout_us, wait_s, attempt, reply, room_bytes)
         if not receive.is_over:
             call.waiting = receive
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.contract.sqs.conftest import QueueMaker
+from tests.support.raw import Web
 from tests.support.refusal import refused
 from tests.support.service import RunningService
 from tests.support.sqs_queue import SqsQueue
@@ -200,3 +201,16 @@ def test_several_physical_queues_look_like_one(make: QueueMaker, parts: str) -> 
         got += received
     assert sorted(got) == sorted(bodies)
     assert queue.receive() == []
+
+
+def test_large_messages_come_a_few_at_a_time_as_xml(web: Web, url: str) -> None:
+    """A character may become six there: an answer with ten such messages would keep others waiting."""
+    for _ in range(4):
+        web.call("AmazonSQS.SendMessage", {"QueueUrl": url, "MessageBody": '"' * 1_000_000})
+    sizes = []
+    for _ in range(2):
+        reply = web.post("/", Action="ReceiveMessage", QueueUrl=url, MaxNumberOfMessages="10")
+        assert reply.status == 200
+        sizes.append(reply.text.count("<Message>"))
+    assert sum(sizes) == 4
+    assert max(sizes) < 4
