@@ -201,6 +201,31 @@ def test_a_front_end_dies_and_the_others_go_on(several: Server) -> None:
     assert "front-end" in several.process.err.read_text()
 
 
+def _answer_to_a_bad_key(web: Web) -> str:
+    credential = f"{'RDAK' + 'X' * 16}/{time.strftime('%Y%m%d', time.gmtime())}/us-east-1/sqs/aws4_request"
+    signature = f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host;x-amz-date, Signature={'0' * 64}"
+    date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    reply = web.call("ListQueues", {}, {"Authorization": signature, "X-Amz-Date": date})
+    return str(reply.json["__type"]).partition("#")[2]
+
+
+def test_a_front_end_that_follows_another_knows_whom_to_refuse(several: Server) -> None:
+    web = Web(several.port)
+    assert web.call("Rockdove.AddAccount", {"AccountName": "boss"}).status == 200
+    wait_until(lambda: _answer_to_a_bad_key(web) == "RequestThrottled", "a client that was refused too often")
+    web.close()
+    before = front_ends_of(several)
+    for victim in before:
+        kill(victim)
+    wait_until_gone(before)
+    wait_for_number(several, FRONT_ENDS + 1, but=before[0])
+    wait_until(lambda: _is_ready(several.port), "a service")
+    webs = webs_of_each(several)
+    assert {_answer_to_a_bad_key(web) for web in webs} == {"RequestThrottled"}
+    for web in webs:
+        web.close()
+
+
 def test_a_memory_store_that_is_lost_is_told(server: ServerFactory) -> None:
     service = server("--workers", "1", "--log-level", "error", store="memory")
     web = Web(service.port)

@@ -35,6 +35,15 @@ class Claims:
     def claim(self, place: Physical, want: Want, claimer: Claimer) -> None:
         self._turns.ask(_Claim(place.record.number, place, want, claimer))
 
+    @property
+    def waiting(self) -> int:
+        """How many have not begun."""
+        return self._turns.waiting
+
+    def go_on(self) -> None:
+        """There may be more room than there was."""
+        self._turns.go_on()
+
     def _begin(self, claim: _Claim, size: int) -> None:
         if claim.claimer.is_over:
             self._landed(claim, size, None, Claimed([], []))

@@ -40,6 +40,11 @@ class WaitingRequest:
         """Whether it has had its answer, or nobody waits for it any more."""
         return self._over
 
+    @property
+    def has_waited(self) -> bool:
+        """Whether it waits for a message, or did before it found one."""
+        return self._timer is not None
+
     @abstractmethod
     def _look(self) -> None:
         """Look for messages again."""

@@ -94,7 +94,7 @@ class ServiceUnavailable(Fault):
     code = "ServiceUnavailable"
     status = 503
     sender = False
-    text = "The service cannot store anything right now. Please try again."
+    text = "The service cannot use its store right now. Please try again."
 
 
 class InvalidParameterValue(Fault):

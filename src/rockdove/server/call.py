@@ -8,7 +8,11 @@ from rockdove.wire.shape import Result
 
 
 class Waiting(Protocol):
-    """A receive that waits for a message."""
+    """A receive or a lease that is not answered yet."""
+
+    @property
+    def has_waited(self) -> bool:
+        """Whether it waits for a message, or did before it found one."""
 
     def cancel(self) -> None:
         """Nobody wants it any more."""
@@ -28,7 +32,7 @@ class Call(Protocol):
     plain: bool
     # What the request's header X-Amzn-Trace-Id says.
     trace_id: str | None
-    # Set by an operation that may wait for long: cancelled if the client goes away.
+    # Set by an operation that is cancelled if the client goes away.
     waiting: Waiting | None
 
     @property

@@ -13,7 +13,7 @@ from rockdove.server.gate import Gate
 from rockdove.server.guard import Guard
 from rockdove.server.host import Hosts
 from rockdove.server.origin import Origins, check_get, preflight
-from rockdove.server.outlet import IDLE, LAST, PIECE_BYTES, SERVING, STOPPING, Outlet
+from rockdove.server.outlet import CLOSING, IDLE, LAST, PIECE_BYTES, SERVING, STOPPING, Outlet
 from rockdove.server.page import Page
 from rockdove.server.pipeline import Pipeline
 from rockdove.server.timing import Timing
@@ -355,10 +355,10 @@ class Exchange:
     # Who asks no more.
 
     def is_gone(self) -> bool:
-        """Also true if the client's farewell has arrived but was not read yet."""
-        if not self._outlet.is_open():
-            return True
-        return self.waiting is not None and self._outlet.has_farewell()
+        """For a request that has waited, also true if the client's farewell has arrived but was not read yet."""
+        if self.waiting is None or not self.waiting.has_waited:
+            return self._outlet.state >= CLOSING
+        return not self._outlet.is_open() or self._outlet.has_farewell()
 
     def leave(self) -> None:
         """The client has gone, and waits for nothing."""

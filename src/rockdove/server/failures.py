@@ -3,7 +3,7 @@
 import ipaddress
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 # So many in so many seconds are too many.
 MOST_FAILURES = 20
@@ -26,6 +26,16 @@ class Failures:
     def __len__(self) -> int:
         """How many addresses are remembered."""
         return len(self._times)
+
+    def recent(self) -> dict[str, list[float]]:
+        """All of them, by the clock, which processes of a machine share."""
+        return {place: list(times) for place, times in self._times.items()}
+
+    def take(self, recent: Mapping[str, Sequence[float]]) -> None:
+        """Those that others have seen before this process began."""
+        for place, times in recent.items():
+            known = self._times.setdefault(place, deque())
+            self._times[place] = deque(sorted({*known, *times})[-MOST_FAILURES:])
 
     def add(self, address: str) -> bool:
         """One more. False: there were too many already, so that this one is not even counted."""

@@ -14,7 +14,7 @@ from rockdove.server.figures import Figures, counted, decode
 from rockdove.server.log import fields
 from rockdove.server.metrics import Metrics
 from rockdove.server.setting import Settings
-from rockdove.server.sharing import FIGURES, METRICS, NAME
+from rockdove.server.sharing import FIGURES, METRICS, NAME, SharedFailures
 from rockdove.server.tracer import Tracer
 from rockdove.server.works import build, make_recorder
 from rockdove.store.registry import locate
@@ -60,6 +60,7 @@ class OwnerService:
         self._directory = works.directory
         works.feed.start(snapshot, works.directory, works.tasks)
         self._owner = Owner(self._store, self._clock)
+        self._failures = SharedFailures(self._owner)
         if self._recorder is not None:
             self._recorder.node += ":owner"
             self._recorder.start()

@@ -5,19 +5,23 @@ from functools import partial
 
 import msgspec
 
+from rockdove.core.errors import StoreError
 from rockdove.server.failures import Failures
 from rockdove.server.figures import Figures, encode
 from rockdove.server.tracer import Tracer
+from rockdove.store.remote.owner import Owner
 from rockdove.store.remote.store import RemoteStore
 
 # What the owner is asked for, and asks for.
 METRICS = "metrics"
+FAILURES = "failures"
 FIGURES = "figures"
 # What front-ends tell: the address of a bad signature; a message that has kept the id of another queue.
 FAILURE = "failure"
 NAME = "name"
 
 _encode_name = msgspec.msgpack.Encoder().encode
+_decode_failures = msgspec.msgpack.Decoder(dict[str, list[float]]).decode
 
 
 class Sharing:
@@ -34,6 +38,8 @@ class Sharing:
         remote.link.questions[FIGURES] = self._figures
         failures.tell = lambda place: remote.tell(FAILURE, place.encode())
         remote.told[FAILURE] = partial(_hear_failure, failures)
+        # Those that the front-end had heard of which this one follows.
+        remote.call(FAILURES, b"", partial(_take_failures, failures))
         if tracer is not None:
             tracer.tell_name = lambda id, name: remote.tell(NAME, _encode_name((id, name)))
             remote.told[NAME] = tracer.hear_name
@@ -49,3 +55,20 @@ class Sharing:
 
 def _hear_failure(failures: Failures, payload: bytes) -> None:
     failures.hear(payload.decode())
+
+
+def _take_failures(failures: Failures, payload: bytes | StoreError) -> None:
+    if isinstance(payload, bytes):
+        failures.take(_decode_failures(payload))
+
+
+class SharedFailures:
+    """What front-ends have told the owner, for those that begin later."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._failures = Failures()
+        owner.told[FAILURE] = partial(_hear_failure, self._failures)
+        owner.calls[FAILURES] = self._show
+
+    def _show(self, payload: bytes, done: Callable[[bytes], None]) -> None:
+        done(msgspec.msgpack.encode(self._failures.recent()))

@@ -9,6 +9,7 @@ import pytest
 
 from tests.contract.sqs.conftest import QueueMaker
 from tests.support.longpoll import LongPoll
+from tests.support.patience import wait_until
 from tests.support.raw import Wire, json_request
 from tests.support.service import RunningService
 from tests.support.sqs_queue import SqsQueue
@@ -76,15 +77,32 @@ def test_a_farewell_that_is_not_read_yet(live: RunningService, make_live: QueueM
 
 
 @pytest.mark.parametrize("leave", [Wire.close, _reset], ids=["farewell", "reset"])
-def test_clients_that_do_not_wait_and_leave(live: RunningService, make_live: QueueMaker, leave: Any) -> None:
-    """What they have asked for is not fetched for them, or given back."""
+def test_clients_that_leave_before_their_turn_comes(
+    live: RunningService, make_live: QueueMaker, leave: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is fetched for them, although they did not wait for messages."""
     queue = make_live()
     queue.send("x")
+    lines = [service.broker.context.claims for service in live.services]
+    monkeypatch.setattr("rockdove.store.common.turns.MOST_CLAIMS", 0)
     wires = [Wire(live.port) for _ in range(20)]
-    with live.frozen():
-        for wire in wires:
-            wire.send(json_request("ReceiveMessage", {"QueueUrl": queue.url}))
-            leave(wire)
+    for wire in wires:
+        wire.send(json_request("ReceiveMessage", {"QueueUrl": queue.url}))
+    wait_until(lambda: sum(line.waiting for line in lines) == 20, "all to be in line")
+    open_before = sum(len(service.connections) for service in live.services)
+    for wire in wires:
+        leave(wire)
+    wait_until(
+        lambda: sum(len(service.connections) for service in live.services) <= open_before - 20, "all to be gone"
+    )
+    monkeypatch.undo()
+
+    async def go_on() -> None:
+        for line in lines:
+            line.go_on()
+
+    live.run(go_on())
+    assert not any(line.waiting for line in lines)
     _untouched(queue, "x")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from rockdove.server import failures
-from rockdove.server.failures import Failures
+from rockdove.server.failures import MOST_FAILURES, WINDOW_S, Failures
 
 
 class Ticker:
@@ -56,3 +56,16 @@ def test_the_number_of_addresses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
         # One who goes on is not forgotten.
         assert not counted.add("10.0.0.1")
     assert len(counted) == 10
+
+
+def test_who_begins_later_is_told_what_others_have_seen() -> None:
+    now = 100.0
+    first, second = Failures(lambda: now), Failures(lambda: now)
+    for _ in range(MOST_FAILURES - 1):
+        now += 0.1
+        first.add("192.0.2.1")
+    second.add("192.0.2.1")
+    second.take(first.recent())
+    assert not second.add("192.0.2.1"), "its own and those of the other"
+    now += WINDOW_S
+    assert second.add("192.0.2.1")

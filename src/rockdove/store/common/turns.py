@@ -98,14 +98,19 @@ class ClaimTurns(Generic[C]):
         if line is not None and outcome is not None:
             line.learn(size, claimed_bytes(outcome))
         if self._order:
-            self._go_on()
+            self.go_on()
 
     @property
     def is_alone(self) -> bool:
         """Whether the claim that begins is the only one under way."""
         return self._number <= 1
 
-    def _go_on(self) -> None:
+    @property
+    def waiting(self) -> int:
+        return sum(len(self._lines[number].waiting) for number in self._order)
+
+    def go_on(self) -> None:
+        """Begin as many as there is room for."""
         if self._is_beginning:
             # A claim has had its outcome at once.
             return
