@@ -32,10 +32,10 @@ class Failures:
         return {place: list(times) for place, times in self._times.items()}
 
     def take(self, recent: Mapping[str, Sequence[float]]) -> None:
-        """Those that others have seen before this process began."""
+        """Those that others have seen before this process began. It may have heard of the last of them already."""
         for place, times in recent.items():
-            known = self._times.setdefault(place, deque())
-            self._times[place] = deque(sorted({*known, *times})[-MOST_FAILURES:])
+            if len(times) > len(self._times.get(place, ())):
+                self._times[place] = deque(times)
 
     def add(self, address: str) -> bool:
         """One more. False: there were too many already, so that this one is not even counted."""

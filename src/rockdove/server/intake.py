@@ -336,10 +336,11 @@ class Intake:
             return
         keep_alive = modern and parser.should_keep_alive()
         if outlet.state is IDLE and not outlet.congested and not self._pipeline.ahead:
-            if self._size(body) < LARGE_BYTES:
+            size = len(body) if len(headers) <= FEW_HEADERS else self._size(body)
+            if size < LARGE_BYTES:
                 self._call.serve(parser.get_method(), url, headers, body, keep_alive)
             else:
-                self._serve_large(self._size(body), parser.get_method(), url, headers.copy(), body, keep_alive)
+                self._serve_large(size, parser.get_method(), url, headers.copy(), body, keep_alive)
         else:
             self._put_aside(parser.get_method(), url, headers.copy(), body, keep_alive)
         urls.clear()

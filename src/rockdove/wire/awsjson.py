@@ -78,8 +78,10 @@ def decode(operation: Operation, body: bytes) -> Request:
 
 def _has_attributes(message: SendMessage | SendMessageBatchRequestEntry) -> bool:
     """Not if they are too many, which is refused later: to go through them would take long."""
-    number = len(message.message_attributes or ()) + len(message.message_system_attributes or ())
-    return 0 < number <= MOST_ATTRIBUTES
+    ours, systems = message.message_attributes, message.message_system_attributes
+    if ours is None and systems is None:
+        return False
+    return len(ours or ()) + len(systems or ()) <= MOST_ATTRIBUTES
 
 
 def _batch_has_attributes(request: SendMessageBatch) -> bool:

@@ -92,9 +92,7 @@ def test_clients_that_leave_before_their_turn_comes(
     open_before = sum(len(service.connections) for service in live.services)
     for wire in wires:
         leave(wire)
-    wait_until(
-        lambda: sum(len(service.connections) for service in live.services) <= open_before - 20, "all to be gone"
-    )
+    wait_until(lambda: sum(len(service.connections) for service in live.services) <= open_before - 20, "all to be gone")
     monkeypatch.undo()
 
     async def go_on() -> None:
