@@ -26,6 +26,11 @@ _TEXTS: dict[type[Fault], str] = {
     QueueDoesNotExist: "The specified queue does not exist for this wsdl version.",
 }
 
+# Of signatures before version 4.
+_VERSION_2 = frozenset(
+    ("AWSAccessKeyId", "Expires", "SecurityToken", "Signature", "SignatureMethod", "SignatureVersion", "Timestamp")
+)
+
 
 def decode(target_path: str, query: bytes, body: bytes) -> tuple[Operation, Request]:
     """``QueueUrl`` may also be the path ``/ACCOUNT/NAME`` of the request: then it is that path.
@@ -42,11 +47,15 @@ def decode(target_path: str, query: bytes, body: bytes) -> tuple[Operation, Requ
     return operation, build(shape, form.unflatten(parameters, shape))
 
 
+def _signs(name: str) -> bool:
+    return name.startswith("X-Amz-") or name in _VERSION_2
+
+
 def _operation(parameters: dict[str, str], of_a_queue: bool) -> Operation:
     action = parameters.get("Action")
     if action is None:
         # What signs a request says nothing of what it is for.
-        raise UnknownOperation() if all(name.startswith("X-Amz-") for name in parameters) else MissingAction()
+        raise UnknownOperation() if all(map(_signs, parameters)) else MissingAction()
     if parameters.get("Version", VERSION) != VERSION:
         raise NoSuchVersion()
     operation = OPERATIONS.get(action)

@@ -188,7 +188,8 @@ def test_others_get_xml(web: Web, accept: str) -> None:
 @pytest.mark.parametrize("headers", [{}, JSON])
 def test_signature_parameters_alone_are_no_operation(web: Web, headers: dict[str, str]) -> None:
     signing = {"X-Amz-Algorithm": "AWS4-HMAC-SHA256", "X-Amz-Date": "20260203T040506Z", "X-Amz-Signature": "0"}
-    for parameters in ({}, signing):
+    old = {"AWSAccessKeyId": "a", "Signature": "b", "SignatureVersion": "2", "Timestamp": "2026-02-03T04:05:06Z"}
+    for parameters in ({}, signing, old):
         reply = web.get("/", headers, **parameters)
         assert (reply.status, reply.text) == (404, "<UnknownOperationException/>")
         assert reply.headers["content-type"] == "text/xml"
