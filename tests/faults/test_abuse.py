@@ -11,7 +11,17 @@ ROOT = Path(__file__).parents[2]
 CLIENTS = 150
 # Far less than the attackers could make the service hold.
 BUFFERED = 32 * 1024 * 1024
-ATTACKS = ("Peek", "leases", "receives that nobody", "megabyte", "nine tenths", "chunks", "sent ahead")
+ATTACKS = (
+    "Peek",
+    "leases",
+    "receives that nobody",
+    "quotes",
+    "megabyte",
+    "nine tenths",
+    "two bytes",
+    "trailers",
+    "ahead",
+)
 
 
 @pytest.mark.parametrize(("attack", "workers"), [*((attack, "1") for attack in ATTACKS), ("receives that nobody", "0")])
