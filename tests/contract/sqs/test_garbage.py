@@ -73,3 +73,16 @@ def test_no_circles_of_who_waits_for_a_message(live: RunningService, new_name: C
         call(web, "DeleteMessage", QueueUrl=queue, ReceiptHandle=one["ReceiptHandle"])
     web.close()
     assert found == []
+
+
+@pytest.mark.parametrize("sent", [{}, {"MessageGroupId": "g"}], ids=["plain", "grouped"])
+def test_no_circles_of_a_queue_that_was_used(web: Web, new_name: Callable[..., str], sent: dict[str, str]) -> None:
+    """There may be very many, which are let go when nobody uses them."""
+    queue = web.create(new_name())
+    use(web, queue, **sent)
+    with circles() as found:
+        call(web, "DeleteQueue", QueueUrl=queue)
+        # The last batch is let go when the next has come.
+        web.create(new_name())
+        web.create(new_name())
+    assert found == []

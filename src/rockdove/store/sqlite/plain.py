@@ -105,6 +105,9 @@ class PlainQueue(Shelf):
             self.writer.close_batch()
 
     def _appended(self, sent: list[Sent], failed: StoreError | None) -> None:
+        if self._sent is sent:
+            # The batch holds this listener, and all that it has brought to others.
+            self._batch, self._sent = None, []
         if failed is None:
             fresh = sent[0][0] if len(sent) == 1 else [new for each, _, _ in sent for new in each]
             self.tally.add_new(fresh)
