@@ -7,7 +7,7 @@ from botocore.config import Config
 
 from tests.support.environment import ACCESS_KEY, REGION, SECRET_KEY
 
-# Far longer than the longest long poll (20 s): a disk that still writes what was just installed can stall for as long.
+# Far longer than the longest long poll (20 s), and than a busy disk may stall.
 _READ_TIMEOUT_S = 120
 
 

@@ -15,6 +15,15 @@ class MemoryTurns:
         self._free = number
         self._lines: dict[Hashable, deque[Callable[[], None]]] = {}
 
+    @property
+    def is_free(self) -> bool:
+        """Whether who asks now need not wait."""
+        return self._free > 0
+
+    @property
+    def waiting(self) -> int:
+        return sum(map(len, self._lines.values()))
+
     def take(self, start: Callable[[], None], line: Hashable) -> None:
         if self._free:
             self._free -= 1

@@ -9,6 +9,7 @@ import pytest
 
 from tests.contract.sqs.conftest import QueueMaker
 from tests.support.longpoll import LongPoll
+from tests.support.patience import wait_until
 from tests.support.raw import Reply, Web, Wire, json_request
 from tests.support.refusal import refused
 from tests.support.service import RunningService, Services
@@ -308,6 +309,35 @@ def test_a_wait_ends_when_a_moment_comes(live: RunningService, make_live: QueueM
     for wire in [*wires, other.wire]:
         wire.close()
     _waiting(live, 0)
+
+
+def test_no_lease_is_made_for_who_leaves_before_its_turn(live: RunningService, make_live: QueueMaker) -> None:
+    queue = make_live()
+    queue.send("x")
+    lines = [service.broker.context.lease_turns for service in live.services]
+    taken = []
+
+    async def take_all() -> None:
+        for line in lines:
+            while line.is_free:
+                line.take(lambda: None, "others")
+                taken.append(line)
+
+    async def give_all() -> None:
+        for line in taken:
+            line.give()
+
+    live.run(take_all())
+    wire = Wire(live.port)
+    asked = {"QueueUrl": queue.url, "Consumer": "reader", "Shard": 0, "Sequence": 0}
+    wire.send(json_request("Rockdove.LeaseBatch", asked))
+    wait_until(lambda: any(line.waiting for line in lines), "request in line")
+    before = sum(len(service.connections) for service in live.services)
+    wire.close()
+    wait_until(lambda: sum(len(service.connections) for service in live.services) < before, "connection less")
+    live.run(give_all())
+    wait_until(lambda: not any(line.waiting for line in lines), "empty line")
+    assert queue.bodies(1) == ["x"]
 
 
 def test_a_wait_that_finds_nothing_makes_an_empty_lease(live_web: Web, make_live: QueueMaker) -> None:
