@@ -8,22 +8,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rockdove.core.errors import RockdoveError
-from rockdove.spark import event
+from rockdove.spark.direct import Direct
+from rockdove.spark.event import Scan
 from rockdove.spark.figure import figures
 from rockdove.spark.file import Problem, look, nothing, unread
-from rockdove.spark.measure import EVERY, SCHEMA, measurer
+from rockdove.spark.measure import EVERY
 from rockdove.spark.queue import MOMENTS, WHOLE
 from rockdove.spark.session import interpreted
 from rockdove.spark.summary import summary
-from rockdove.spark.survey import Survey, owners, places, survey
+from rockdove.spark.survey import Survey, places
 from rockdove.spark.total import sums
 from rockdove.spark.window import Windows, cut
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Tasks for each core: enough to even out what queues of different sizes cost.
-_TASKS_A_CORE: Final = 4
 # Rows of a file of a table, if there are more than that.
 _FILE_ROWS: Final = 500_000
 # Rows of the table of windows that the user is told of, and that are too many; and what a row takes on disk.
@@ -72,11 +71,11 @@ def analyse(
     from pyspark.sql import functions as f
 
     files = look(spark, traces)
-    say(f"{len(files.paths):,} files, {sum(files.events.values()):,} events")
-    events = event.read(spark, files.paths)
-    found = survey(events, spark.sparkContext.defaultParallelism * _TASKS_A_CORE)
+    say(f"{len(files.paths):,} files, {files.events:,} events")
+    reader = Direct(spark, files) if Direct.fits(files) else Scan(spark, files.paths)
+    found = reader.survey()
     if found is None:
-        problems = [*files.problems, *unread(spark, files, events.schema)]
+        problems = [*files.problems, *unread(files, reader.counts())]
         raise nothing(len(files.paths) + len(files.problems), traces, problems)
     try:
         windows = cut(found.first, found.last, window_s)
@@ -84,18 +83,15 @@ def analyse(
         raise BadWindow(str(error)) from None
     say(f"{len(found.places):,} queues, {windows.number:,} windows of {windows.width / 1e6:g} s")
     _guard(found.windows(windows), say)
-    measured = measure(event.by_queue(events, owners(spark, found), found.parts, found.numbered), windows).persist()
-    try:
+    with reader.measured(found, windows) as measured:
         # This runs the large job; all later ones read what it leaves in memory.
         small = measured.where((f.col("number") == EVERY) | (f.col("window") == WHOLE)).toArrow()
         with interpreted(spark) if len(found.places) <= _FEW_QUEUES else nullcontext():
             result = _write(spark, measured, small, places(spark, found), found, windows, out)
-    finally:
-        measured.unpersist()
     say(f"written: {out}")
     problems = list(files.problems)
-    if sum(row["events"] for row in result.queues) < sum(files.events.values()):
-        problems += unread(spark, files, events.schema)
+    if sum(row["events"] for row in result.queues) < files.events:
+        problems += unread(files, reader.counts())
     return result._replace(files=len(files.paths), problems=problems)
 
 
@@ -106,13 +102,6 @@ def _guard(rows: int, say: Say) -> None:
         if rows > _MOST_ROWS:
             raise BadWindow(f"{cost}: choose a longer --window, or analyse fewer queues at a time")
         say(f"{cost}; with a longer --window there are fewer")
-
-
-def measure(events: "DataFrame", windows: Windows) -> "DataFrame":
-    """The rows of `rockdove.spark.measure` for events that `event.by_queue` has brought together."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return events.mapInArrow(measurer(windows), from_arrow_schema(SCHEMA))
 
 
 def _write(
@@ -128,7 +117,7 @@ def _write(
 
     length, width = f.lit(max(found.last - found.first, 0)), f.lit(windows.width)
     start = f.timestamp_micros(f.lit(windows.begin) + f.col("window") * width).alias("window_start")
-    of_queues = small.filter(pc.not_equal(small["number"], EVERY)).drop_columns(["kind", "bucket", "times"])
+    of_queues = small.filter(pc.not_equal(small["number"], EVERY)).drop_columns(["kind", "bucket", "times", "book"])
     whole_queues = spark.createDataFrame(of_queues).join(f.broadcast(named), "number")
     queues = whole_queues.select(*_NAMES, *figures(length, f.lit(1)), *_queue_columns()).toArrow()
     by_window = measured.where((f.col("number") != EVERY) & (f.col("window") != WHOLE))

@@ -1,10 +1,14 @@
 """Traces as Spark reads them: pruned to what the figures need, numbered, and brought together by queue."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rockdove.spark.file import parquet
+import pyarrow as pa
+
+from rockdove.spark.file import Counts, parquet, scanned
 from rockdove.spark.known import is_known
+from rockdove.spark.measure import SCHEMA, measurer
 from rockdove.spark.row import (
     BROKEN,
     BY_CLIENT,
@@ -18,10 +22,49 @@ from rockdove.spark.row import (
     SLOWEST_US,
     SUCCESS,
 )
+from rockdove.spark.session import kept
+from rockdove.spark.survey import TASKS_A_CORE, Seen, Survey, owners, surveyed, table
+from rockdove.spark.window import Windows
 from rockdove.trace.schema import CLIENT, OPS, schema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
+
+class Scan:
+    """Reads traces with Spark, from any file system that it knows."""
+
+    def __init__(self, spark: "SparkSession", paths: Sequence[str]) -> None:
+        self._spark = spark
+        self._paths = paths
+        self._events = read(spark, paths)
+
+    def survey(self) -> Survey | None:
+        from pyspark.sql import functions as f
+
+        rows = (
+            self._events.groupBy("account", "queue")
+            .agg(
+                f.count("*").alias("events"),
+                f.unix_micros(f.min("event_time")).alias("first"),
+                f.unix_micros(f.max("event_time")).alias("last"),
+                f.bool_or(_is_numbered()).alias("numbered"),
+            )
+            .collect()
+        )
+        parts = self._spark.sparkContext.defaultParallelism * TASKS_A_CORE
+        return surveyed([Seen(*row[:5]) for row in rows], parts, any(row["numbered"] for row in rows))
+
+    @contextmanager
+    def measured(self, found: Survey, windows: Windows) -> "Iterator[DataFrame]":
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        events = by_queue(self._spark, self._events, found)
+        with kept(events.mapInArrow(measurer(windows), from_arrow_schema(SCHEMA))) as rows:
+            yield rows
+
+    def counts(self) -> Counts:
+        return scanned(self._spark, self._paths, self._events.schema)
 
 
 def read(spark: "SparkSession", paths: Sequence[str]) -> "DataFrame":
@@ -31,21 +74,22 @@ def read(spark: "SparkSession", paths: Sequence[str]) -> "DataFrame":
     return parquet(spark, paths, from_arrow_schema(schema())).where(is_known())
 
 
-def by_queue(events: "DataFrame", owners: "DataFrame", parts: int, numbered: bool) -> "DataFrame":
+def by_queue(spark: "SparkSession", events: "DataFrame", found: Survey) -> "DataFrame":
     """The columns that `rockdove.spark.row.rows` reads: one shuffle, so that a queue is in one task, sorted by message.
 
     The sort key is one number, so that Spark can sort by radix. Messages with the same key are told apart later.
     """
     from pyspark.sql import functions as f
 
+    kinds = {"number": pa.int64(), "owner": pa.string(), "called": pa.string()}
+    numbers = table(spark, [(number, *pair) for pair, number in owners(found).items()], kinds)
     joined = events.join(
-        f.broadcast(owners), (f.col("queue") == f.col("called")) & f.col("account").eqNullSafe(f.col("owner"))
+        f.broadcast(numbers), (f.col("queue") == f.col("called")) & f.col("account").eqNullSafe(f.col("owner"))
     )
     # Two steps, so that the hash is computed once.
-    columns = joined.withColumn("hash", f.xxhash64("message_id")).select(*_columns(numbered))
-    return columns.repartitionById(parts, (f.shiftright("key", HASH_BITS) % parts).cast("int")).sortWithinPartitions(
-        "key"
-    )
+    columns = joined.withColumn("hash", f.xxhash64("message_id")).select(*_columns(found.numbered))
+    part = (f.shiftright("key", HASH_BITS) % found.parts).cast("int")
+    return columns.repartitionById(found.parts, part).sortWithinPartitions("key")
 
 
 def _columns(numbered: bool) -> "list[Column]":
@@ -68,7 +112,7 @@ def _columns(numbered: bool) -> "list[Column]":
         "enqueued": _known(f.unix_micros("enqueued_at")),
         "sent": _known(f.unix_micros(f.coalesce("sent_at", "enqueued_at"))),
         "request": f.when(received, f.xxhash64("node", "receiver", "latency_us", time)).otherwise(0),
-        "sender": f.when(is_numbered(), f.xxhash64("sender").bitwiseOR(f.lit(1))).otherwise(0),
+        "sender": f.when(_is_numbered(), f.xxhash64("sender").bitwiseOR(f.lit(1))).otherwise(0),
         "seq": f.coalesce("seq", f.lit(0)),
     }
     named = f.when(received, f.coalesce("message_id", f.lit(""))).otherwise("").alias("id")
@@ -76,7 +120,7 @@ def _columns(numbered: bool) -> "list[Column]":
     return [*(numbers[name].cast("long").alias(name) for name in wanted), named]
 
 
-def is_numbered() -> "Column":
+def _is_numbered() -> "Column":
     from pyspark.sql import functions as f
 
     return f.col("sender").isNotNull() & f.col("seq").isNotNull()

@@ -1,7 +1,7 @@
 """The files of a trace: which there are, and which cannot be read, and why."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote
@@ -22,6 +22,10 @@ _TYPES: Final = {"timestamp": "int64", "string": "binary", "int32": "int32", "in
 _AT_ONCE: Final = 8
 
 
+# For each path, as people write it, the rows that could be read, and how many of them are events.
+Counts = Mapping[str, tuple[int, int]]
+
+
 class NoTrace(RockdoveError):
     """There is nothing to analyse; the message says where was looked."""
 
@@ -34,20 +38,27 @@ class Problem(NamedTuple):
 
 
 class Footer(NamedTuple):
+    """What a file says of itself: its events, and in how many groups of rows they are."""
+
     path: str
     events: int
-    problem: str | None
+    groups: int
+    problem: str | None = None
 
 
 class Files(NamedTuple):
-    """The files that can be read, with the events that their footers promise, and what is wrong with others."""
+    """The files that can be read, by their footers, and what is wrong with others."""
 
-    events: dict[str, int]
+    footers: list[Footer]
     problems: list[Problem]
 
     @property
     def paths(self) -> list[str]:
-        return list(self.events)
+        return [footer.path for footer in self.footers]
+
+    @property
+    def events(self) -> int:
+        return sum(footer.events for footer in self.footers)
 
 
 def look(spark: "SparkSession", traces: Sequence[str]) -> Files:
@@ -61,7 +72,7 @@ def look(spark: "SparkSession", traces: Sequence[str]) -> Files:
     good = [footer for footer in footers if not footer.problem]
     if not good:
         raise nothing(len(paths), traces, problems)
-    return Files({footer.path: footer.events for footer in good}, problems)
+    return Files(good, problems)
 
 
 def nothing(files: int, traces: Sequence[str], problems: Sequence[Problem]) -> NoTrace:
@@ -79,24 +90,28 @@ def is_there(spark: "SparkSession", path: str) -> bool:
     return bool(place.getFileSystem(_configuration(spark)).exists(place))
 
 
-def unread(spark: "SparkSession", files: Files, schema: Any) -> list[Problem]:
+def unread(files: Files, counts: Counts) -> list[Problem]:
     """Which files give fewer events than their footers promise: damaged inside, removed meanwhile, or odd rows."""
+    problems = []
+    for footer in files.footers:
+        path = plain(footer.path)
+        read, known = counts.get(path, (0, 0))
+        if read < footer.events:
+            problems.append(Problem(path, f"{footer.events - read:,} events could not be read"))
+        if known < read:
+            problems.append(Problem(path, f"{read - known:,} rows are {NO_EVENT}"))
+    return problems
+
+
+def scanned(spark: "SparkSession", paths: Sequence[str], schema: Any) -> Counts:
     from pyspark.sql import functions as f
 
-    rows = parquet(spark, files.paths, schema)
+    rows = parquet(spark, paths, schema)
     # A figure of all columns is asked for, so that all are read.
     found = rows.groupBy(f.input_file_name().alias("path")).agg(
         f.count("*").alias("rows"), f.count_if(is_known()).alias("known"), f.bit_xor(f.hash(*rows.columns))
     )
-    counts = {plain(unquote(row["path"])): (row["rows"], row["known"]) for row in found.collect()}
-    problems = []
-    for path, promised in files.events.items():
-        read, known = counts.get(plain(path), (0, 0))
-        if read < promised:
-            problems.append(Problem(plain(path), f"{promised - read:,} events could not be read"))
-        if known < read:
-            problems.append(Problem(plain(path), f"{read - known:,} rows are {NO_EVENT}"))
-    return problems
+    return {plain(unquote(row["path"])): (row["rows"], row["known"]) for row in found.collect()}
 
 
 def plain(path: str) -> str:
@@ -165,22 +180,22 @@ def _footer(spark: "SparkSession", path: str) -> Footer:
         )
         reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(source)
     except Py4JJavaError as error:
-        return Footer(path, 0, f"cannot be read: {_reason(error)}")
+        return Footer(path, 0, 0, f"cannot be read: {_reason(error)}")
     try:
         schema = reader.getFileMetaData().getSchema()
         lacking = [name for name in _NEEDED if not _has(schema, name)]
         odd = [name for name in COLUMNS if schema.containsField(name) and not _has(schema, name)]
         fine = [name for name in TIMES if schema.containsField(name) and "NANOS" in schema.getType(name).toString()]
-        events = int(reader.getRecordCount())
+        events, groups = int(reader.getRecordCount()), int(reader.getRowGroups().size())
     finally:
         reader.close()
     if lacking:
-        return Footer(path, 0, f"not a trace: no column {', '.join(lacking)} of the type that traces have")
+        return Footer(path, 0, 0, f"not a trace: no column {', '.join(lacking)} of the type that traces have")
     if odd:
-        return Footer(path, 0, f"not as traces are: {', '.join(odd)} of another type")
+        return Footer(path, 0, 0, f"not as traces are: {', '.join(odd)} of another type")
     if fine:
-        return Footer(path, 0, f"nanoseconds in {', '.join(fine)}, where traces have microseconds")
-    return Footer(path, events, None if events else "no event in it")
+        return Footer(path, 0, 0, f"nanoseconds in {', '.join(fine)}, where traces have microseconds")
+    return Footer(path, events, groups, None if events else "no event in it")
 
 
 def _has(schema: Any, name: str) -> bool:

@@ -114,6 +114,15 @@ class Book(NamedTuple):
     purges: Ints
 
 
+def facts_of_all(facts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The row of a queue from those that several tasks have of it, whose lists are one after the other."""
+    whole = facts[:1].copy()
+    for place in (LAST_SEND, LAST_RECEIVE, LAST_MISS, LAST, CLIENT_ASKED, CLIENT_FAILED):
+        whole[0, place] = facts[:, place].max()
+    whole[0, FIRST], whole[0, SEEN] = facts[:, FIRST].min(), facts[:, SEEN].sum()
+    return whole
+
+
 # Functions take the arrays that they use, not `Rows` and `Book`: to hand over thirty arrays costs more than the work of
 # an event.
 

@@ -12,7 +12,7 @@ from rockdove.spark.fold import LATENCY_BITS, LONGEST_US
 from rockdove.spark.line import sum_by
 from rockdove.spark.order import Ints
 from rockdove.spark.queue import BY_SENDER, LEVELS, MOMENTS, PERCENTILES, SUMS, WHOLE, Latencies, Queues
-from rockdove.spark.row import HASH_MASK, MISSING, rows
+from rockdove.spark.row import HASH_BITS, HASH_MASK, MISSING, rows
 from rockdove.spark.window import Windows
 
 # The number of no queue: rows that are of all queues of a task.
@@ -31,43 +31,94 @@ SCHEMA: Final = pa.schema(
         ("kind", pa.string()),
         ("bucket", pa.list_(pa.int64())),
         ("times", pa.list_(pa.int64())),
+        # What one of several tasks knows of a queue that they have divided; for `joiner`.
+        ("book", pa.binary()),
     ]
 )
 # Buckets that wait to be added up, at most.
 _PENDING: Final = 1 << 21
 
 
-def measurer(windows: Windows) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for `DataFrame.mapInArrow`."""
+Batches = Iterable[pa.RecordBatch]
 
-    def measure(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        buckets = {kind: Buckets() for kind in Latencies._fields}
-        totals = Totals(windows)
-        for queues in _blocks(batches, windows):
-            found = queues.figures()
-            for kind, packed in found.latencies._asdict().items():
-                buckets[kind].add(packed)
-            for columns in chain([found.queues], found.windows):
-                totals.add(columns)
-                yield _batch(None, columns)
-        yield totals.batch()
-        for kind, counted in buckets.items():
-            yield counted.batch(kind)
+
+def measurer(windows: Windows, divided: frozenset[int] = frozenset()) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """The function for `DataFrame.mapInArrow`. Of queues with a number in `divided` it gives books, else figures."""
+
+    def measure(batches: Batches) -> Iterator[pa.RecordBatch]:
+        buckets, totals = Buckets.of_kinds(), Totals(windows)
+        for number, queues in _blocks(batches, windows, divided):
+            if number in divided:
+                yield _batch(None, {"number": [number], "window": [WHOLE], "book": [queues.book()]})
+            else:
+                yield from _rows(queues, buckets, totals)
+        yield from _sums(buckets, totals)
 
     return measure
 
 
-def _blocks(batches: Iterable[pa.RecordBatch], windows: Windows) -> Iterator[Queues]:
-    """Some queues at a time, once all their events are in them. The events of a task are sorted by their keys."""
-    queues = Queues(windows)
-    begun = False
+def joiner(windows: Windows) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """The same for books of divided queues, in any order; those of a queue are in one task."""
+
+    def join(batches: Batches) -> Iterator[pa.RecordBatch]:
+        books: dict[int, list[bytes]] = {}
+        for batch in batches:
+            for number, book in zip(batch.column("number").to_pylist(), batch.column("book").to_pylist(), strict=True):
+                books.setdefault(number, []).append(book)
+        buckets, totals = Buckets.of_kinds(), Totals(windows)
+        for number in list(books):
+            yield from _rows(Queues.joined(windows, books.pop(number)), buckets, totals)
+        yield from _sums(buckets, totals)
+
+    return join
+
+
+def _rows(queues: Queues, buckets: "dict[str, Buckets]", totals: "Totals") -> Iterator[pa.RecordBatch]:
+    found = queues.figures()
+    for kind, packed in found.latencies._asdict().items():
+        buckets[kind].add(packed)
+    for columns in chain([found.queues], found.windows):
+        totals.add(columns)
+        yield _batch(None, columns)
+
+
+def _sums(buckets: "dict[str, Buckets]", totals: "Totals") -> Iterator[pa.RecordBatch]:
+    yield totals.batch()
+    for kind, counted in buckets.items():
+        yield counted.batch(kind)
+
+
+def _blocks(batches: Batches, windows: Windows, divided: frozenset[int]) -> Iterator[tuple[int, Queues]]:
+    """Some queues at a time, once all their events are in them, and the number of the last.
+
+    The events of a task are sorted by their keys. A divided queue is by itself.
+    """
+    queues, number = Queues(windows), None
     for batch in _whole_messages(batches):
-        events, row, begun = rows(batch), 0, True
-        while (row := queues.add(events, row, len(batch))) < len(batch):
-            yield queues
-            queues = Queues(windows)
-    if begun:
-        yield queues
+        events, row = rows(batch), 0
+        while row < len(batch):
+            following = int(events.key[row]) >> HASH_BITS
+            if number is not None and number != following and (number in divided or following in divided):
+                yield number, queues
+                queues = Queues(windows)
+            number, end = following, _end(events.key, row, divided)
+            row = queues.add(events, row, end)
+            if row < end:
+                yield number, queues
+                queues, number = Queues(windows), None
+    if number is not None:
+        yield number, queues
+
+
+def _end(key: Ints, row: int, divided: frozenset[int]) -> int:
+    """Up to where events may be in one block with that of a row."""
+    if not divided:
+        return len(key)
+    number = int(key[row]) >> HASH_BITS
+    if number in divided:
+        return int(np.searchsorted(key, (number + 1) << HASH_BITS))
+    ends = [int(np.searchsorted(key, each << HASH_BITS)) for each in divided if each > number]
+    return min(ends, default=len(key))
 
 
 def _whole_messages(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -131,6 +182,10 @@ class Totals:
 
 class Buckets:
     """Latencies of all queues of a task: fine buckets for the whole time, coarse ones for each window."""
+
+    @classmethod
+    def of_kinds(cls) -> "dict[str, Buckets]":
+        return {kind: cls() for kind in Latencies._fields}
 
     def __init__(self) -> None:
         self._fine = DeliveryCounts()

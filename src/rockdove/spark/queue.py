@@ -1,6 +1,7 @@
 """The figures of some queues: their events go in batch by batch, their rows come out."""
 
-from collections.abc import Iterator
+import pickle
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -53,6 +54,8 @@ _FIELDS: Final = {
     book.NUMBERED: ("who", "which", "went", "came", "fate", "went_cell", "came_cell"),
     book.PURGES: ("purges",),
 }
+# Lists of cells.
+_CELLS: Final = ("cell", "asked", "went_cell", "came_cell")
 # Queues are measured together until they have so many cells or events.
 FULL_CELLS: Final = 1 << 17
 FULL_EVENTS: Final = 1 << 20
@@ -105,6 +108,15 @@ class _Order(NamedTuple):
         return made
 
 
+class _State(NamedTuple):
+    """A book of one queue, without the room for more."""
+
+    facts: Ints
+    window: Ints
+    counts: NDArray[np.int64]
+    lists: Columns
+
+
 class Queues:
     """Holds about 90 bytes for a message, 56 more if its sender is known, and 8 for an event; no bodies, no ids."""
 
@@ -127,6 +139,37 @@ class Queues:
         numbers = rows.key[begin:end] >> HASH_BITS
         self._make_room(end - begin, 1 + int(np.count_nonzero(numbers[1:] != numbers[:-1])))
         return book.fold(rows, begin, end, self._book)
+
+    def book(self) -> bytes:
+        """What is known of a queue that is here alone, for `joined`."""
+        cells = self._book.cells
+        lists = {name: self._list(name) for names in _FIELDS.values() for name in names}
+        state = _State(self._book.facts[0], cells.window[: self._cells], cells.counts[: self._cells], lists)
+        return pickle.dumps(state)
+
+    @classmethod
+    def joined(cls, windows: Windows, books: Sequence[bytes]) -> "Queues":
+        """One queue, of which each book has some messages. None of them may have purged the others'."""
+        states: list[_State] = [pickle.loads(each) for each in books]
+        used = np.unique(np.concatenate([state.window for state in states]))
+        counts = np.zeros((len(used), COUNTS), np.int64)
+        gathered: dict[str, list[Ints]] = {name: [] for names in _FIELDS.values() for name in names}
+        for state in states:
+            place = np.searchsorted(used, state.window)
+            # A state has each window once.
+            counts[place] += state.counts
+            for name, values in state.lists.items():
+                gathered[name].append(_moved(name, values, place))
+        lists = {name: np.concatenate(values) for name, values in gathered.items()}
+        joined = cls(windows)
+        sizes = joined._book.sizes
+        sizes[book.QUEUES], sizes[book.CELLS] = 1, len(used)
+        for size, names in _FIELDS.items():
+            sizes[size] = len(lists[names[0]])
+        cells = joined._book.cells._replace(window=used, queue=np.zeros(len(used), np.int64), counts=counts)
+        facts = book.facts_of_all(np.stack([state.facts for state in states]))
+        joined._book = joined._book._replace(cells=cells, facts=facts, **lists)
+        return joined
 
     def figures(self) -> Figures:
         self._take_back_copies()
@@ -284,6 +327,13 @@ class Queues:
             known += [columns[name] != MISSING for name in PERCENTILES]
             kept = np.logical_or.reduce(known)
             yield columns if kept.all() else {name: column[kept] for name, column in columns.items()}
+
+
+def _moved(name: str, values: Ints, place: Ints) -> Ints:
+    """A list of a book whose cells have got other places."""
+    if name in _CELLS:
+        return place[values]
+    return _packed_for(place, values) if name in ("responses", "deliveries") else values
 
 
 def _grown(old: NDArray[np.int64], used: int, more: int) -> NDArray[np.int64]:

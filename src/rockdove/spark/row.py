@@ -56,6 +56,11 @@ class Rows(NamedTuple):
     data: NDArray[np.uint8]
 
 
+def schema(numbered: bool) -> pa.Schema:
+    wanted = (*NUMBERS, *(NUMBERED if numbered else ()))
+    return pa.schema([*((name, pa.int64()) for name in wanted), ("id", pa.string())])
+
+
 def rows(batch: pa.RecordBatch) -> Rows:
     """The columns of a batch without a copy of them."""
     ids = batch.column("id")

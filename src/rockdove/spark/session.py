@@ -16,7 +16,7 @@ import rockdove
 from rockdove.core.errors import MissingExtra, RockdoveError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 LOCAL: Final = "local[*]"
 INSTALL: Final = "pip install 'rockdove[spark]'"
@@ -115,6 +115,16 @@ def interpreted(spark: "SparkSession") -> Iterator[None]:
                 spark.conf.unset(name)
             else:
                 spark.conf.set(name, old)
+
+
+@contextmanager
+def kept(rows: "DataFrame") -> "Iterator[DataFrame]":
+    """Rows that are computed once, however often they are read within the block."""
+    rows.persist()
+    try:
+        yield rows
+    finally:
+        rows.unpersist()
 
 
 @contextmanager

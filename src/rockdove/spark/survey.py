@@ -3,15 +3,18 @@
 import heapq
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
 
-from rockdove.spark.event import is_numbered
 from rockdove.spark.window import Windows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+# Tasks for each core: enough to even out what queues and files of different sizes cost.
+TASKS_A_CORE: Final = 4
 
 
 class Seen(NamedTuple):
@@ -22,6 +25,16 @@ class Seen(NamedTuple):
     events: int
     first: int
     last: int
+    purges: int = 0
+
+    def with_(self, other: "Seen") -> "Seen":
+        """Both together."""
+        return self._replace(
+            events=self.events + other.events,
+            first=min(self.first, other.first),
+            last=max(self.last, other.last),
+            purges=self.purges + other.purges,
+        )
 
 
 class NamedQueue(NamedTuple):
@@ -34,8 +47,10 @@ class NamedQueue(NamedTuple):
     name: str
     account: str | None
     queue: str
+    events: int
     first: int
     last: int
+    purges: int = 0
 
 
 class Survey(NamedTuple):
@@ -54,31 +69,19 @@ class Survey(NamedTuple):
         return sum(windows.number - (place.first - windows.begin) // windows.width for place in self.places)
 
 
-def survey(events: "DataFrame", parts: int) -> Survey | None:
-    """The queues, and the time they span; None if there is no event."""
-    from pyspark.sql import functions as f
-
-    rows = (
-        events.groupBy("account", "queue")
-        .agg(
-            f.count("*").alias("events"),
-            f.unix_micros(f.min("event_time")).alias("first"),
-            f.unix_micros(f.max("event_time")).alias("last"),
-            f.bool_or(is_numbered()).alias("numbered"),
-        )
-        .collect()
-    )
-    if not rows:
+def surveyed(found: Sequence[Seen], parts: int, numbered: bool) -> Survey | None:
+    """From what is known of queues, in any order; None if there is none."""
+    if not found:
         return None
-    found = settle([Seen(*row[: len(Seen._fields)]) for row in rows])
-    parts = min(parts, len(found))
+    settled = settle(found)
+    parts = min(parts, len(settled))
     return Survey(
-        min(seen.first for seen in found),
-        max(seen.last for seen in found),
-        sum(seen.events for seen in found),
-        _places(found, parts),
+        min(seen.first for seen in settled),
+        max(seen.last for seen in settled),
+        sum(seen.events for seen in settled),
+        _places(settled, parts),
         parts,
-        any(row["numbered"] for row in rows),
+        numbered,
     )
 
 
@@ -87,17 +90,15 @@ def settle(found: Sequence[Seen]) -> list[Seen]:
 
     Clients do not always know whose queue they use; the service does.
     """
-    owners: dict[str, list[str]] = {seen.queue: [] for seen in found}
+    owners: dict[str, set[str]] = {}
     for seen in found:
-        if seen.account is not None:
-            owners[seen.queue].append(seen.account)
+        owners.setdefault(seen.queue, set()).update([] if seen.account is None else [seen.account])
     settled: dict[tuple[str, str | None], Seen] = {}
     for seen in found:
-        account = owners[seen.queue][0] if len(owners[seen.queue]) == 1 else seen.account
-        other = settled.get((seen.queue, account), Seen(account, seen.queue, 0, seen.first, seen.last))
-        settled[seen.queue, account] = Seen(
-            account, seen.queue, other.events + seen.events, min(other.first, seen.first), max(other.last, seen.last)
-        )
+        known = owners[seen.queue]
+        own = seen._replace(account=next(iter(known))) if len(known) == 1 else seen
+        other = settled.get((own.queue, own.account))
+        settled[own.queue, own.account] = own if other is None else own.with_(other)
     return sorted(settled.values(), key=lambda seen: (seen.queue, seen.account or ""))
 
 
@@ -106,7 +107,7 @@ def _places(found: Sequence[Seen], parts: int) -> list[NamedQueue]:
     places = []
     for number, seen in zip(numbers([seen.events for seen in found], parts), found, strict=True):
         name = seen.queue if names[seen.queue] == 1 else f"{seen.account or 'unknown'}/{seen.queue}"
-        places.append(NamedQueue(number, name, *seen[:2], *seen[-2:]))
+        places.append(NamedQueue(number, name, *seen))
     return places
 
 
@@ -133,23 +134,18 @@ def numbers(sizes: Sequence[int], parts: int) -> list[int]:
 
 def places(spark: "SparkSession", found: Survey) -> "DataFrame":
     kinds = {"number": pa.int64(), "name": pa.string(), "account": pa.string(), "queue": pa.string()}
-    return _table(spark, [place[: len(kinds)] for place in found.places], kinds)
+    return table(spark, [place[: len(kinds)] for place in found.places], kinds)
 
 
-def owners(spark: "SparkSession", found: Survey) -> "DataFrame":
-    """Which `number` events have whose account is `owner` and whose queue is `called` so; for `event.by_queue`."""
+def owners(found: Survey) -> dict[tuple[str | None, str], int]:
+    """Which number the events of an account and a queue have."""
     names = Counter(place.queue for place in found.places)
-    rows = [(place.number, place.account, place.queue) for place in found.places]
+    numbers = {(place.account, place.queue): place.number for place in found.places}
     # A queue that is the only one of its name also has the events that tell no account.
-    rows += [
-        (place.number, None, place.queue)
-        for place in found.places
-        if place.account is not None and names[place.queue] == 1
-    ]
-    return _table(spark, rows, {"number": pa.int64(), "owner": pa.string(), "called": pa.string()})
+    return numbers | {(None, place.queue): place.number for place in found.places if names[place.queue] == 1}
 
 
-def _table(spark: "SparkSession", rows: Sequence[tuple[object, ...]], kinds: dict[str, pa.DataType]) -> "DataFrame":
+def table(spark: "SparkSession", rows: Sequence[tuple[object, ...]], kinds: dict[str, pa.DataType]) -> "DataFrame":
     columns = zip(*rows, strict=True)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
     # From Arrow, because Spark would start Python processes to read a list of Python's.

@@ -324,18 +324,14 @@ def test_nothing_to_analyse(spark: "SparkSession", tmp_path: Path, made: bool) -
 
 
 def test_the_plan_has_one_shuffle_and_reads_only_what_it_needs(spark: "SparkSession", tmp_path: Path) -> None:
-    from rockdove.spark import event as trace
-    from rockdove.spark.analysis import measure
-    from rockdove.spark.survey import owners, survey
+    from rockdove.spark.event import Scan
     from rockdove.spark.window import cut
 
-    events = trace.read(spark, [str(write(tmp_path / "trace", order("123")))])
-    found = survey(events, 2)
+    reader = Scan(spark, [str(write(tmp_path / "trace", order("123")))])
+    found = reader.survey()
     assert found is not None
-    table = measure(
-        trace.by_queue(events, owners(spark, found), found.parts, found.numbered), cut(found.first, found.last)
-    )
-    plan = table._jdf.queryExecution().executedPlan().toString()
+    with reader.measured(found, cut(found.first, found.last)) as table:
+        plan = table._jdf.queryExecution().executedPlan().toString()
     assert plan.count("Exchange") - plan.count("BroadcastExchange") == 1
     assert plan.count("MapInArrow") == 1
     assert "physical" not in plan.split("ReadSchema")[1]

@@ -13,10 +13,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rockdove.spark import line as line_module
+from rockdove.spark import measure as measure_module
 from rockdove.spark import queue as queue_module
 from rockdove.spark import row as row_module
 from rockdove.spark.fold import fold
-from rockdove.spark.measure import measurer
+from rockdove.spark.measure import joiner, measurer
 from rockdove.spark.queue import WHOLE
 from rockdove.spark.row import (
     BROKEN,
@@ -97,6 +98,42 @@ def test_figures_are_those_of_a_plain_computation(found: list[Event], size: int,
         windows = [row for row in lines if row["number"] == line["number"] and row["window"] != WHOLE]
         for count in ("sent", "received", "receives", "deleted", "lost", "misses", "hits", "busy_us", "displaced"):
             assert sum(row[count] for row in windows) == line[count], count
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(events(), st.integers(1, 9), st.sets(st.integers(0, 3)), st.integers(2, 4))
+def test_several_tasks_may_share_the_messages_of_a_queue(
+    found: list[Event], size: int, divided: set[int], tasks: int
+) -> None:
+    found = [event for event in found if event["op"] != "purge"]
+    if not found:
+        return
+    names = sorted({event["queue"] for event in found})
+    numbers = {name: number for number, name in enumerate(names)}
+    times = [micros(event["event_time"]) for event in found]
+    windows = cut(min(times), max(times))
+    out: list[dict[str, Any]] = []
+    for task in range(tasks):
+        # A message that is not divided is with the first; events of no message are, too.
+        own = [
+            event
+            for event in found
+            if (hash(event["message_id"]) % tasks if numbers[event["queue"]] in divided and event["message_id"] else 0)
+            == task
+        ]
+        rows = sorted((row(event, numbers, 40) for event in own), key=lambda row: row["key"])
+        batches = [pa.RecordBatch.from_pylist(rows[at : at + size], SCHEMA) for at in range(0, len(rows), size)]
+        out += [line for batch in measurer(windows, frozenset(divided))(batches) for line in batch.to_pylist()]
+    books = [line for line in out if line["book"] is not None]
+    assert {line["number"] for line in books} == divided & set(numbers.values())
+    joined = joiner(windows)([pa.RecordBatch.from_pylist(books, measure_module.SCHEMA)])
+    lines = [line for line in out if line["book"] is None] + [line for batch in joined for line in batch.to_pylist()]
+    _, expected = measured(found, size)
+    assert by_place(lines) == by_place(expected)
+
+
+def by_place(lines: list[dict[str, Any]]) -> dict[tuple[int, int], dict[str, Any]]:
+    return {(line["number"], line["window"]): line for line in lines if line["number"] >= 0}
 
 
 @pytest.mark.parametrize("full", [1, 30])

@@ -32,7 +32,7 @@ def test_queues_are_shared_out_so_that_no_task_has_a_large_one_and_much_else() -
 
 
 def survey_of(queues: int) -> Survey:
-    places = [NamedQueue(number, f"q{number}", None, f"q{number}", number, 99) for number in range(queues)]
+    places = [NamedQueue(number, f"q{number}", None, f"q{number}", 1, number, 99) for number in range(queues)]
     return Survey(0, 99, 100, places, 1, False)
 
 

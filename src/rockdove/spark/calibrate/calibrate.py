@@ -20,7 +20,7 @@ from rockdove.spark.calibrate.link import link
 from rockdove.spark.calibrate.stage import stage
 from rockdove.spark.calibrate.times import histogram, histogram_and
 from rockdove.spark.event import read
-from rockdove.spark.file import Files, NoTrace, Problem, look, unread
+from rockdove.spark.file import Files, NoTrace, Problem, look, scanned, unread
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -74,7 +74,7 @@ def calibrate(
 ) -> Found:
     """All queues together are one system, or those that are named. Raises `NoTrace`, `TooShort` and `Untold`."""
     files = look(spark, traces)
-    say(f"{len(files.paths):,} files, {sum(files.events.values()):,} events")
+    say(f"{len(files.paths):,} files, {files.events:,} events")
     read_events = read(spark, files.paths)
     # Before anything else: what is missing may be why the rest is too short.
     problems = _problems(spark, files, read_events.schema, say)
@@ -98,7 +98,7 @@ def calibrate(
 
 
 def _problems(spark: "SparkSession", files: Files, schema: "StructType", say: Say) -> list[Problem]:
-    problems = [*files.problems, *unread(spark, files, schema)]
+    problems = [*files.problems, *unread(files, scanned(spark, files.paths, schema))]
     for problem in problems[:_SHOWN]:
         say(f"{problem.path}: {problem.what}")
     if len(problems) > _SHOWN:

@@ -1,0 +1,115 @@
+"""Traces that Spark's Python workers open themselves, because they see the files."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from rockdove.spark.column import Piece, Route, Words
+from rockdove.spark.file import Counts, Files, plain
+from rockdove.spark.known import END_US
+from rockdove.spark.measure import SCHEMA, joiner, measurer
+from rockdove.spark.session import kept
+from rockdove.spark.survey import TASKS_A_CORE, Seen, Survey, owners, share_out, surveyed
+from rockdove.spark.window import Windows
+from rockdove.spark.worker import COUNTED, PACKED, SURVEYED, Batches, Task, counter, packer, surveyor, unpacked
+from rockdove.trace.schema import CLIENT, OPS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_WORDS: Final = Words(OPS, CLIENT, END_US)
+# Events of a piece of a large file, about.
+PIECE_EVENTS: Final = 1_000_000
+# Events that a task holds at a time, about: 70 bytes for each, twice while it sorts them.
+PART_EVENTS: Final = 2_000_000
+# A queue with more than these, and more than its share, is measured by several tasks.
+WHOLE_EVENTS: Final = 1_000_000
+
+
+class Direct:
+    """Reads files of the machine; those of other file systems only Spark can read."""
+
+    def __init__(self, spark: "SparkSession", files: Files) -> None:
+        self._spark = spark
+        pieces = [
+            piece for footer in files.footers for piece in _pieces(plain(footer.path), footer.events, footer.groups)
+        ]
+        self._parts = spark.sparkContext.defaultParallelism * TASKS_A_CORE
+        tasks = min(len(pieces), self._parts)
+        self._work: list[list[Piece]] = [[] for _ in range(tasks)]
+        for piece, task in zip(pieces, share_out([piece.events for piece in pieces], tasks), strict=True):
+            self._work[task].append(piece)
+
+    @staticmethod
+    def fits(files: Files) -> bool:
+        return all(path.startswith("file:") for path in files.paths)
+
+    def survey(self) -> Survey | None:
+        rows = self._run(surveyor(self._work, _WORDS), SURVEYED).toArrow().to_pylist()
+        numbered = [row.pop("numbered") for row in rows]
+        return surveyed([Seen(**row) for row in rows], self._parts, any(numbered))
+
+    @contextmanager
+    def measured(self, found: Survey, windows: Windows) -> "Iterator[DataFrame]":
+        from pyspark.sql import functions as f
+
+        route, divided = _route(found, self._parts)
+        numbered = found.numbered
+
+        def measure(batches: Batches) -> Iterator[pa.RecordBatch]:
+            return measurer(windows, divided)(unpacked(batches, numbered))
+
+        packed = self._run(packer(self._work, _WORDS, route, numbered), PACKED)
+        rows = _mapped(packed.repartitionById(int(route.parts.max()) + 1, "part"), measure, SCHEMA)
+        with kept(rows):
+            if not divided:
+                yield rows
+                return
+            books = rows.where(f.col("book").isNotNull()).select("number", "book")
+            brought = books.repartitionById(len(divided), (f.hash("number") % len(divided)).cast("int"))
+            whole = rows.where(f.col("book").isNull()).unionByName(_mapped(brought, joiner(windows), SCHEMA))
+            with kept(whole):
+                yield whole
+
+    def counts(self) -> Counts:
+        found: dict[str, tuple[int, int]] = {}
+        for path, rows, known in self._run(counter(self._work, _WORDS), COUNTED).collect():
+            before = found.get(path, (0, 0))
+            found[path] = (before[0] + rows, before[1] + known)
+        return found
+
+    def _run(self, task: Task, schema: pa.Schema) -> "DataFrame":
+        number = len(self._work)
+        return _mapped(self._spark.range(0, number, 1, number), task, schema)
+
+
+def _mapped(rows: "DataFrame", task: Task, schema: pa.Schema) -> "DataFrame":
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return rows.mapInArrow(task, from_arrow_schema(schema))
+
+
+def _pieces(path: str, events: int, groups: int) -> Iterator[Piece]:
+    number = max(1, min(groups, round(events / PIECE_EVENTS)))
+    for each in np.array_split(np.arange(groups), number):
+        yield Piece(path, tuple(each.tolist()), events // number)
+
+
+def _route(found: Survey, parts: int) -> tuple[Route, frozenset[int]]:
+    """Which parts have which queue, and the numbers of the queues that several have."""
+    parts = max(parts, -(-found.events // PART_EVENTS))
+    most = max(WHOLE_EVENTS, found.events // parts)
+    places = {place.number: place for place in found.places}
+    # A purge is of all messages, and only one part hears of it.
+    divisions = [
+        0 if number not in places else 1 if places[number].purges else -(-places[number].events // most)
+        for number in range(max(places) + 1)
+    ]
+    sizes = [places[number].events // each for number, each in enumerate(divisions) for _ in range(each)]
+    route = Route(
+        owners(found), np.cumsum([0, *divisions]), np.array(share_out(sizes, min(parts, len(sizes))), np.int64)
+    )
+    return route, frozenset(number for number, each in enumerate(divisions) if each > 1)
