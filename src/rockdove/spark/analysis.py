@@ -1,22 +1,23 @@
 """The batch analysis: from traces to tables, a summary and a report."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rockdove.core.errors import RockdoveError
+from rockdove.spark import figure
+from rockdove.spark.box import OVERALL, SMALL, WINDOWS, box, picker, tabulator, unboxed
 from rockdove.spark.direct import Direct
 from rockdove.spark.event import Scan
-from rockdove.spark.figure import figures
+from rockdove.spark.figure import QueueNames, of_all, of_queues
 from rockdove.spark.file import Problem, look, nothing, unread
-from rockdove.spark.measure import EVERY
-from rockdove.spark.queue import MOMENTS, WHOLE
-from rockdove.spark.session import interpreted
+from rockdove.spark.measure import EVERY, SCHEMA
+from rockdove.spark.queue import WHOLE
+from rockdove.spark.session import interpreted, mapped
 from rockdove.spark.summary import summary
-from rockdove.spark.survey import Survey, places
+from rockdove.spark.survey import Survey, names
 from rockdove.spark.total import sums
 from rockdove.spark.window import Windows, cut
 
@@ -29,11 +30,8 @@ _FILE_ROWS: Final = 500_000
 _MANY_ROWS: Final = 10_000_000
 _MOST_ROWS: Final = 1_000_000_000
 _ROW_BYTES: Final = 40
-# With more queues than these the tables are large enough for Spark to compile what makes them.
-_FEW_QUEUES: Final = 1_000
 # Queues whose windows the report draws, those with most messages.
 DRAWN: Final = 20
-_NAMES: Final = ("name", "account", "queue")
 
 Say = Callable[[str], None]
 
@@ -83,11 +81,12 @@ def analyse(
         raise BadWindow(str(error)) from None
     say(f"{len(found.places):,} queues, {windows.number:,} windows of {windows.width / 1e6:g} s")
     _guard(found.windows(windows), say)
-    with reader.measured(found, windows) as measured:
+    with reader.measured(found, windows) as boxes:
         # This runs the large job; all later ones read what it leaves in memory.
-        small = measured.where((f.col("number") == EVERY) | (f.col("window") == WHOLE)).toArrow()
-        with interpreted(spark) if len(found.places) <= _FEW_QUEUES else nullcontext():
-            result = _write(spark, measured, small, places(spark, found), found, windows, out)
+        little = boxes.where(f.col("kind") == SMALL).toArrow()
+        small = pa.Table.from_batches(unboxed(little.to_batches(), SMALL), SCHEMA)
+        with interpreted(spark):
+            result = _write(spark, boxes, small, found, windows, out)
     say(f"written: {out}")
     problems = list(files.problems)
     if sum(row["events"] for row in result.queues) < files.events:
@@ -105,40 +104,32 @@ def _guard(rows: int, say: Say) -> None:
 
 
 def _write(
-    spark: "SparkSession",
-    measured: "DataFrame",
-    small: pa.Table,
-    named: "DataFrame",
-    found: Survey,
-    windows: Windows,
-    out: str,
+    spark: "SparkSession", boxes: "DataFrame", small: pa.Table, found: Survey, windows: Windows, out: str
 ) -> Analysis:
     from pyspark.sql import functions as f
 
-    length, width = f.lit(max(found.last - found.first, 0)), f.lit(windows.width)
-    start = f.timestamp_micros(f.lit(windows.begin) + f.col("window") * width).alias("window_start")
-    of_queues = small.filter(pc.not_equal(small["number"], EVERY)).drop_columns(["kind", "bucket", "times", "book"])
-    whole_queues = spark.createDataFrame(of_queues).join(f.broadcast(named), "number")
-    queues = whole_queues.select(*_NAMES, *figures(length, f.lit(1)), *_queue_columns()).toArrow()
-    by_window = measured.where((f.col("number") != EVERY) & (f.col("window") != WHOLE))
-    queue_windows = by_window.join(f.broadcast(named), "number").select(*_NAMES, start, *figures(width, f.lit(1)))
-    overall = spark.createDataFrame(sums(small.filter(pc.equal(small["number"], EVERY)), windows.number))
-    nameless = [f.lit(None).cast("string").alias(name) for name in _NAMES]
-    number = f.lit(len(found.places))
-    all_windows = overall.where(f.col("window") != WHOLE).select(*nameless, start, *figures(width, number))
-    _parquet(spark.createDataFrame(queues), ["name"], f"{out}/queues", len(found.places))
-    of_windows = windows.number + found.windows(windows)
-    _parquet(all_windows.unionByName(queue_windows), ["window_start", "name"], f"{out}/windows", of_windows)
+    length, called, number = max(found.last - found.first, 0), names(found), len(found.places)
+    queues = of_queues(small.filter(pc.not_equal(small["number"], EVERY)), called, length).sort_by("name")
+    overall = sums(small.filter(pc.equal(small["number"], EVERY)), windows.number)
+    is_whole = pc.equal(overall["window"], WHOLE)
+    whole = of_all(overall.filter(is_whole), length, number)
+    by_time = overall.filter(pc.invert(is_whole)).sort_by("window")
+    all_windows = figure.windows(by_time, None, windows.begin, windows.width, number)
 
-    rows = sorted(queues.to_pylist(), key=lambda row: row["name"])
-    [whole] = _rows(overall.where(f.col("window") == WHOLE).select(*figures(length, number)))
-    drawn = [row["name"] for row in sorted(rows, key=lambda row: -(row["sent"] + row["received"]))[:DRAWN]]
+    _parquet(spark.createDataFrame(queues).coalesce(_files(number)), f"{out}/queues")
+    of_all_queues = spark.createDataFrame(pa.Table.from_batches([box(OVERALL, _one_batch(all_windows))]))
+    by_window = boxes.where(f.col("kind") == WINDOWS)
+    made = of_all_queues.unionByName(by_window).coalesce(_files(windows.number + found.windows(windows)))
+    _parquet(mapped(made, tabulator(windows, called), figure.WINDOWS), f"{out}/windows")
+
+    rows = queues.to_pylist()
+    drawn = sorted(rows, key=lambda row: -(row["sent"] + row["received"]))[:DRAWN]
     return Analysis(
         summary=summary(found.first, found.last, whole, rows),
         overall=whole,
         queues=rows,
-        windows=_by_time(all_windows),
-        windows_by_queue=_lines(queue_windows, drawn),
+        windows=all_windows.to_pylist(),
+        windows_by_queue=_lines(by_window, windows, called, [row["name"] for row in drawn]),
         window_s=windows.width / 1e6,
         files=0,
         events=found.events,
@@ -146,38 +137,24 @@ def _write(
     )
 
 
-def _rows(table: "DataFrame") -> list[dict[str, Any]]:
-    """With times in UTC: `collect` has those of the machine's zone, where an hour of autumn comes twice."""
-    found: list[dict[str, Any]] = table.toArrow().to_pylist()
-    return found
+def _one_batch(table: pa.Table) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
 
 
-def _by_time(windows: "DataFrame") -> list[dict[str, Any]]:
-    return sorted(_rows(windows), key=lambda row: row["window_start"])
-
-
-def _lines(windows: "DataFrame", names: Sequence[str]) -> dict[str, list[Mapping[str, Any]]]:
+def _lines(
+    boxes: "DataFrame", windows: Windows, called: Mapping[int, QueueNames], wanted: Sequence[str]
+) -> dict[str, list[Mapping[str, Any]]]:
     """The windows of some queues."""
-    lines: dict[str, list[Mapping[str, Any]]] = {name: [] for name in names}
-    for row in _by_time(windows.where(windows["name"].isin(list(names)))):
+    lines: dict[str, list[Mapping[str, Any]]] = {name: [] for name in wanted}
+    some = {number: each for number, each in called.items() if each.name in lines}
+    for row in mapped(boxes, picker(windows, some), figure.WINDOWS).toArrow().sort_by("window_start").to_pylist():
         lines[row["name"]].append(row)
     return lines
 
 
-def _queue_columns() -> list[Any]:
-    from pyspark.sql import functions as f
-
-    moments = [f.timestamp_micros(name).alias(name.removesuffix("_us")) for name in MOMENTS if name.endswith("_us")]
-    return [
-        f.try_divide("sender_out_of_order", "sender_ordered").alias("sender_out_of_order_rate"),
-        f.try_divide("sender_displaced", "sender_ordered").alias("sender_displacement"),
-        "events",
-        *moments,
-        (f.col("drained") == 1).alias("drained"),
-    ]
+def _files(rows: int) -> int:
+    return max(1, rows // _FILE_ROWS)
 
 
-def _parquet(table: "DataFrame", order: list[str], path: str, rows: int) -> None:
-    """`rows` is how many there are at most. Each file is sorted."""
-    files = max(1, rows // _FILE_ROWS)
-    table.coalesce(files).sortWithinPartitions(*order).write.mode("overwrite").parquet(path)
+def _parquet(table: "DataFrame", path: str) -> None:
+    table.write.mode("overwrite").parquet(path)

@@ -239,7 +239,7 @@ def _op(batch: pa.RecordBatch, words: Words) -> Ints:
 
 def _known(batch: pa.RecordBatch, op: Ints, words: Words) -> Bools:
     """Which rows are events; the same as `rockdove.spark.known.is_known`."""
-    known = (op >= 0) & (_codes(batch.column("queue")) >= 0) & (_numbers(batch, "event_time") != MISSING)
+    known: Bools = (op >= 0) & (_codes(batch.column("queue")) >= 0) & (_numbers(batch, "event_time") != MISSING)
     for name in _TIMES:
         time = _numbers(batch, name)
         known &= (time == MISSING) | ((time >= 0) & (time < words.end_us))

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from rockdove.spark.box import BOOK, BOXED, Batches, Task, boxed, unboxed
 from rockdove.spark.column import Piece, Route, Words
 from rockdove.spark.file import Counts, Files, plain
 from rockdove.spark.known import END_US
-from rockdove.spark.measure import SCHEMA, joiner, measurer
-from rockdove.spark.session import kept
+from rockdove.spark.measure import joiner, measurer
+from rockdove.spark.session import interpreted, kept, mapped
 from rockdove.spark.survey import TASKS_A_CORE, Seen, Survey, owners, share_out, surveyed
 from rockdove.spark.window import Windows
-from rockdove.spark.worker import COUNTED, PACKED, SURVEYED, Batches, Task, counter, packer, surveyor, unpacked
+from rockdove.spark.worker import COUNTED, PACKED, SURVEYED, counter, packer, sorted_events, surveyor
 from rockdove.trace.schema import CLIENT, OPS
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class Direct:
         return all(path.startswith("file:") for path in files.paths)
 
     def survey(self) -> Survey | None:
-        rows = self._run(surveyor(self._work, _WORDS), SURVEYED).toArrow().to_pylist()
+        with interpreted(self._spark):
+            rows = self._run(surveyor(self._work, _WORDS), SURVEYED).toArrow().to_pylist()
         numbered = [row.pop("numbered") for row in rows]
         return surveyed([Seen(**row) for row in rows], self._parts, any(numbered))
 
@@ -60,17 +62,21 @@ class Direct:
         numbered = found.numbered
 
         def measure(batches: Batches) -> Iterator[pa.RecordBatch]:
-            return measurer(windows, divided)(unpacked(batches, numbered))
+            return boxed(measurer(windows, divided)(sorted_events(batches, numbered)))
+
+        def join(batches: Batches) -> Iterator[pa.RecordBatch]:
+            return boxed(joiner(windows)(unboxed(batches, BOOK)))
 
         packed = self._run(packer(self._work, _WORDS, route, numbered), PACKED)
-        rows = _mapped(packed.repartitionById(int(route.parts.max()) + 1, "part"), measure, SCHEMA)
-        with kept(rows):
+        boxes = mapped(packed.repartitionById(int(route.parts.max()) + 1, "part"), measure, BOXED)
+        # There are few rows: to compile what Spark does with them would take longer than to do it.
+        with interpreted(self._spark), kept(boxes):
             if not divided:
-                yield rows
+                yield boxes
                 return
-            books = rows.where(f.col("book").isNotNull()).select("number", "book")
-            brought = books.repartitionById(len(divided), (f.hash("number") % len(divided)).cast("int"))
-            whole = rows.where(f.col("book").isNull()).unionByName(_mapped(brought, joiner(windows), SCHEMA))
+            books = boxes.where(f.col("kind") == BOOK)
+            brought = books.repartitionById(len(divided), f.pmod(f.hash("number"), f.lit(len(divided))))
+            whole = boxes.where(f.col("kind") != BOOK).unionByName(mapped(brought, join, BOXED))
             with kept(whole):
                 yield whole
 
@@ -83,13 +89,7 @@ class Direct:
 
     def _run(self, task: Task, schema: pa.Schema) -> "DataFrame":
         number = len(self._work)
-        return _mapped(self._spark.range(0, number, 1, number), task, schema)
-
-
-def _mapped(rows: "DataFrame", task: Task, schema: pa.Schema) -> "DataFrame":
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return rows.mapInArrow(task, from_arrow_schema(schema))
+        return mapped(self._spark.range(0, number, 1, number), task, schema)
 
 
 def _pieces(path: str, events: int, groups: int) -> Iterator[Piece]:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rockdove.spark.box import BOXED, Batches, boxed
 from rockdove.spark.file import Counts, parquet, scanned
 from rockdove.spark.known import is_known
-from rockdove.spark.measure import SCHEMA, measurer
+from rockdove.spark.measure import measurer
 from rockdove.spark.row import (
     BROKEN,
     BY_CLIENT,
@@ -22,8 +23,8 @@ from rockdove.spark.row import (
     SLOWEST_US,
     SUCCESS,
 )
-from rockdove.spark.session import kept
-from rockdove.spark.survey import TASKS_A_CORE, Seen, Survey, owners, surveyed, table
+from rockdove.spark.session import kept, mapped
+from rockdove.spark.survey import TASKS_A_CORE, Seen, Survey, owners, surveyed
 from rockdove.spark.window import Windows
 from rockdove.trace.schema import CLIENT, OPS, schema
 
@@ -57,11 +58,11 @@ class Scan:
 
     @contextmanager
     def measured(self, found: Survey, windows: Windows) -> "Iterator[DataFrame]":
-        from pyspark.sql.pandas.types import from_arrow_schema
+        def measure(batches: Batches) -> Iterator[pa.RecordBatch]:
+            return boxed(measurer(windows)(batches))
 
-        events = by_queue(self._spark, self._events, found)
-        with kept(events.mapInArrow(measurer(windows), from_arrow_schema(SCHEMA))) as rows:
-            yield rows
+        with kept(mapped(by_queue(self._spark, self._events, found), measure, BOXED)) as boxes:
+            yield boxes
 
     def counts(self) -> Counts:
         return scanned(self._spark, self._paths, self._events.schema)
@@ -81,8 +82,10 @@ def by_queue(spark: "SparkSession", events: "DataFrame", found: Survey) -> "Data
     """
     from pyspark.sql import functions as f
 
-    kinds = {"number": pa.int64(), "owner": pa.string(), "called": pa.string()}
-    numbers = table(spark, [(number, *pair) for pair, number in owners(found).items()], kinds)
+    pairs = owners(found)
+    accounts, queues = (pa.array(names, pa.string()) for names in zip(*pairs, strict=True))
+    # From Arrow, because Spark would start Python processes to read a list of Python's.
+    numbers = spark.createDataFrame(pa.table({"number": list(pairs.values()), "owner": accounts, "called": queues}))
     joined = events.join(
         f.broadcast(numbers), (f.col("queue") == f.col("called")) & f.col("account").eqNullSafe(f.col("owner"))
     )

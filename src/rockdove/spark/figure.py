@@ -1,13 +1,16 @@
-"""From counts to figures, in SQL: the same for a queue, for a window and for everything."""
+"""From counts to figures: the columns of the tables, the same for a queue, for a window and for everything."""
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from rockdove.spark.queue import PERCENTILES
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column
-
 # The columns of the tables, in order; reference: docs/reference/analysis.md.
+NAMES: Final = ("name", "account", "queue")
 COUNTED: Final = (
     "sent",
     "received",
@@ -37,29 +40,85 @@ RATES: Final = (
     "messages_per_hit",
     "utilisation",
 )
+TIME: Final = pa.timestamp("us", "UTC")
+WINDOWS: Final = pa.schema(
+    [
+        *((name, pa.string()) for name in NAMES),
+        ("window_start", TIME),
+        *((name, pa.int64()) for name in COUNTED),
+        *((name, pa.float64()) for name in RATES),
+    ]
+)
+_BY_SENDER: Final = ("sender_out_of_order_rate", "sender_displacement")
+_MOMENTS: Final = ("first", "last")
 
 
-def figures(length_us: "Column", queues: "Column") -> "list[Column]":
-    """Columns from the sums that `rockdove.spark.queue` makes; nothing divided by nothing is null.
+class QueueNames(NamedTuple):
+    """What people call a queue, and whose it is."""
+
+    name: str
+    account: str | None
+    queue: str
+
+
+def windows(rows: pa.Table, names: Mapping[int, QueueNames] | None, begin: int, width: int, queues: int) -> pa.Table:
+    """The table of windows: those of each queue, by its number, or of all together if there are no names."""
+    start = pc.add(pc.multiply(rows["window"], width), begin).cast(TIME)
+    return pa.table([*_names(rows, names), start, *_figures(rows, width, queues)], WINDOWS)
+
+
+def of_queues(rows: pa.Table, names: Mapping[int, QueueNames], length_us: int) -> pa.Table:
+    """The table of queues; `length_us` is the time of the trace."""
+    columns = dict(zip(NAMES, _names(rows, names), strict=True))
+    columns |= dict(zip((*COUNTED, *RATES), _figures(rows, length_us, 1), strict=True))
+    for name, part in zip(_BY_SENDER, ("sender_out_of_order", "sender_displaced"), strict=True):
+        columns[name] = ratio(rows[part], rows["sender_ordered"])
+    columns["events"] = rows["events"]
+    columns |= {name: rows[f"{name}_us"].cast(TIME) for name in _MOMENTS}
+    columns["drained"] = pc.equal(rows["drained"], 1)
+    return pa.table(columns)
+
+
+def of_all(rows: pa.Table, length_us: int, queues: int) -> dict[str, Any]:
+    """The figures of one row that is the sum of so many queues."""
+    figures = zip((*COUNTED, *RATES), _figures(rows, length_us, queues), strict=True)
+    return {name: column.to_pylist()[0] for name, column in figures}
+
+
+def ratio(part: pa.ChunkedArray, whole: pa.ChunkedArray | float) -> pa.ChunkedArray:
+    """Nothing divided by nothing is null."""
+    divisor = pc.cast(whole, pa.float64()) if isinstance(whole, pa.ChunkedArray) else pa.scalar(float(whole))
+    return pc.divide(pc.cast(part, pa.float64()), pc.if_else(pc.equal(divisor, 0.0), None, divisor))
+
+
+def _names(rows: pa.Table, names: Mapping[int, QueueNames] | None) -> list[pa.Array]:
+    if names is None:
+        return [pa.nulls(len(rows), pa.string()) for _ in NAMES]
+    numbers, places = np.unique(rows["number"].to_numpy(), return_inverse=True)
+    known = [names[number] for number in numbers.tolist()]
+    return [
+        pa.array([each[place] for each in known], pa.string()).take(pa.array(places)) for place in range(len(NAMES))
+    ]
+
+
+def _figures(rows: pa.Table, length_us: int, queues: int) -> list[pa.ChunkedArray]:
+    """From the sums that `rockdove.spark.queue` makes.
 
     `length_us` is the time that they cover, `queues` the number of queues that they are of.
     """
-    from pyspark.sql import functions as f
-
-    duplicates = f.col("receives") - f.col("received")
-    length_us = length_us.cast("double")
+    duplicates = pc.subtract(rows["receives"], rows["received"])
     length_s = length_us / 1e6
     made = {
         "duplicates": duplicates,
-        "duplication_rate": f.try_divide(duplicates, f.col("sent")),
-        "loss_rate": f.try_divide(f.col("lost") + f.col("damaged"), f.col("sent")),
-        "out_of_order_rate": f.try_divide("out_of_order", "ordered"),
-        "displacement": f.try_divide("displaced", "ordered"),
-        "send_rate": f.try_divide(f.col("sent"), length_s),
-        "receive_delete_rate": f.try_divide(f.col("deleted"), length_s),
-        "miss_ratio": f.try_divide(f.col("misses"), f.col("misses") + f.col("hits")),
-        "messages_per_hit": f.try_divide("receives", "hits"),
-        "utilisation": f.try_divide(f.col("busy_us"), length_us * queues),
-        **{name.replace("_us", "_ms"): f.col(name) / 1e3 for name in PERCENTILES},
+        "duplication_rate": ratio(duplicates, rows["sent"]),
+        "loss_rate": ratio(pc.add(rows["lost"], rows["damaged"]), rows["sent"]),
+        "out_of_order_rate": ratio(rows["out_of_order"], rows["ordered"]),
+        "displacement": ratio(rows["displaced"], rows["ordered"]),
+        "send_rate": ratio(rows["sent"], length_s),
+        "receive_delete_rate": ratio(rows["deleted"], length_s),
+        "miss_ratio": ratio(rows["misses"], pc.add(rows["misses"], rows["hits"])),
+        "messages_per_hit": ratio(rows["receives"], rows["hits"]),
+        "utilisation": ratio(rows["busy_us"], length_us * queues),
+        **{name.replace("_us", "_ms"): ratio(rows[name], 1e3) for name in PERCENTILES},
     }
-    return [made.get(name, f.col(name)).alias(name) for name in (*COUNTED, *RATES)]
+    return [made[name] if name in made else rows[name] for name in (*COUNTED, *RATES)]

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +16,7 @@ import rockdove
 from rockdove.core.errors import MissingExtra, RockdoveError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 LOCAL: Final = "local[*]"
@@ -115,6 +116,15 @@ def interpreted(spark: "SparkSession") -> Iterator[None]:
                 spark.conf.unset(name)
             else:
                 spark.conf.set(name, old)
+
+
+def mapped(
+    rows: "DataFrame", task: "Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]", schema: "pa.Schema"
+) -> "DataFrame":
+    """`DataFrame.mapInArrow` with a schema in Arrow's words."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return rows.mapInArrow(task, from_arrow_schema(schema))
 
 
 @contextmanager

@@ -3,15 +3,10 @@
 import heapq
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-import pyarrow as pa
-
+from rockdove.spark.figure import QueueNames
 from rockdove.spark.window import Windows
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
 
 # Tasks for each core: enough to even out what queues and files of different sizes cost.
 TASKS_A_CORE: Final = 4
@@ -132,9 +127,9 @@ def numbers(sizes: Sequence[int], parts: int) -> list[int]:
     return chosen
 
 
-def places(spark: "SparkSession", found: Survey) -> "DataFrame":
-    kinds = {"number": pa.int64(), "name": pa.string(), "account": pa.string(), "queue": pa.string()}
-    return table(spark, [place[: len(kinds)] for place in found.places], kinds)
+def names(found: Survey) -> dict[int, QueueNames]:
+    """By their numbers."""
+    return {place.number: QueueNames(place.name, place.account, place.queue) for place in found.places}
 
 
 def owners(found: Survey) -> dict[tuple[str | None, str], int]:
@@ -143,10 +138,3 @@ def owners(found: Survey) -> dict[tuple[str | None, str], int]:
     numbers = {(place.account, place.queue): place.number for place in found.places}
     # A queue that is the only one of its name also has the events that tell no account.
     return numbers | {(None, place.queue): place.number for place in found.places if names[place.queue] == 1}
-
-
-def table(spark: "SparkSession", rows: Sequence[tuple[object, ...]], kinds: dict[str, pa.DataType]) -> "DataFrame":
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
-    # From Arrow, because Spark would start Python processes to read a list of Python's.
-    return spark.createDataFrame(pa.Table.from_arrays(arrays, list(kinds)))

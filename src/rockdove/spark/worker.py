@@ -1,13 +1,15 @@
 """What Spark's Python workers do with traces that they see as files: they survey, count, and sort them by queue."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from rockdove.spark import row as rows
+from rockdove.spark.box import Batches, Task
 from rockdove.spark.column import Counted, Piece, Route, Words, count, routed, survey
+from rockdove.spark.packing import packed, unpacked
 
 SURVEYED: Final = pa.schema(
     [
@@ -24,8 +26,6 @@ PACKED: Final = pa.schema([("part", pa.int32()), ("events", pa.binary())])
 # Sorted events that are handed on at a time.
 _AT_ONCE: Final = 1 << 18
 
-Batches = Iterable[pa.RecordBatch]
-Task = Callable[[Batches], Iterator[pa.RecordBatch]]
 # For each task, by its number, what it reads.
 Work = Sequence[Sequence[Piece]]
 
@@ -50,21 +50,17 @@ def packer(work: Work, words: Words, route: Route, numbered: bool) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for piece in _own(work, batches):
             for part, events in routed(piece, words, route, numbered):
-                columns = [pa.array([part], pa.int32()), _binary(events.serialize())]
-                yield pa.RecordBatch.from_arrays(columns, schema=PACKED)
+                yield pa.RecordBatch.from_arrays([pa.array([part], pa.int32()), packed(events)], schema=PACKED)
 
     return run
 
 
-def unpacked(batches: Batches, numbered: bool) -> Iterator[pa.RecordBatch]:
+def sorted_events(batches: Batches, numbered: bool) -> Iterator[pa.RecordBatch]:
     """What tasks of `packer` have sent to one part, sorted by key."""
     schema = rows.schema(numbered)
-    packed = [
-        pa.ipc.read_record_batch(value.as_buffer(), schema) for batch in batches for value in batch.column("events")
-    ]
-    if not packed:
-        return
-    whole = pa.Table.from_batches(packed, schema)
+    whole = pa.Table.from_batches(
+        (each for batch in batches for each in unpacked(batch.column("events"), schema)), schema
+    )
     order = pa.array(np.argsort(whole["key"].to_numpy(), kind="stable"))
     for begin in range(0, len(order), _AT_ONCE):
         yield from whole.take(order[begin : begin + _AT_ONCE]).combine_chunks().to_batches()
@@ -82,8 +78,3 @@ def _rows(schema: pa.Schema, found: Sequence[tuple[Any, ...] | Counted]) -> pa.R
     return pa.RecordBatch.from_arrays(
         [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
     )
-
-
-def _binary(value: pa.Buffer) -> pa.Array:
-    """A column with that one value, which is not copied."""
-    return pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(np.array([0, value.size], np.int32)), value])

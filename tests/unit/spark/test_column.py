@@ -20,7 +20,7 @@ from rockdove.spark.queue import WHOLE
 from rockdove.spark.row import HASH_BITS, MISSING
 from rockdove.spark.survey import Seen, owners, surveyed
 from rockdove.spark.window import cut
-from rockdove.spark.worker import packer, unpacked
+from rockdove.spark.worker import packer, sorted_events
 from rockdove.trace.schema import CLIENT, OPS, schema
 from tests.support import plain_analysis
 from tests.support.made_trace import Event, event, received, sent
@@ -47,13 +47,13 @@ def found_in(path: Path, groups: int = 1, parts: int = 3) -> tuple[list[Counted]
     found = surveyed([Seen(*seen[:5]) for seen in counted], 1, numbered=True)
     assert found is not None
     route = Route(owners(found), np.arange(len(found.places) + 1), np.arange(len(found.places)) % parts)
-    packed = list(packer([[piece(path, groups)]], WORDS, route, numbered=True)(TASK))
-    sorted_events = [
+    boxes = list(packer([[piece(path, groups)]], WORDS, route, numbered=True)(TASK))
+    events = [
         batch
         for part in range(parts)
-        for batch in unpacked((each for each in packed if each.column("part").to_pylist() == [part]), numbered=True)
+        for batch in sorted_events((each for each in boxes if each.column("part").to_pylist() == [part]), numbered=True)
     ]
-    return counted, sorted_events
+    return counted, events
 
 
 @settings(
