@@ -73,6 +73,14 @@ class Guard:
         if self._is_too_much():
             self._make_room()
 
+    def lessen(self, holder: Held, number: int) -> None:
+        """It holds only so many bytes of what it held."""
+        if holder in self._held:
+            self._add(number - self._held[holder])
+            self._held[holder] = number
+            if not number:
+                del self._held[holder]
+
     def free(self, holder: Held) -> None:
         self._add(-self._held.pop(holder, 0))
 

@@ -51,6 +51,7 @@ class Connection(asyncio.Protocol):
         self._outlet.lost()
         self._outlet.be_taken()
         self._pipeline.clear()
+        self._guard.free(self)
         self.call.leave()
 
     def pause_writing(self) -> None:
@@ -92,11 +93,13 @@ class Connection(asyncio.Protocol):
     def hold(self, anew: bool = False) -> None:
         if anew:
             self._guard.free(self)
-        held = self._intake.held_bytes + self._pipeline.bytes + self._outlet.unread_bytes()
-        self._guard.hold(self, held)
+        self._guard.hold(self, self._held_bytes())
 
-    def free(self) -> None:
-        self._guard.free(self)
+    def let_go_of_some(self) -> None:
+        self._guard.lessen(self, self._held_bytes())
+
+    def _held_bytes(self) -> int:
+        return self._intake.held_bytes + self._pipeline.bytes + self._outlet.unread_bytes()
 
     def may_read(self, number: int, later: Callable[[], None]) -> bool:
         return self._guard.may_read(number, later)
@@ -121,7 +124,7 @@ class Connection(asyncio.Protocol):
     def check_time(self, now_s: float) -> None:
         outlet, intake = self._outlet, self._intake
         if self.is_settled():
-            self.free()
+            self._guard.free(self)
         owes_reading = outlet.congested or outlet.is_closing()
         is_ours = self._is_serving() or bool(self._pipeline.ahead)
         if intake.number != self._seen or (is_ours and not owes_reading):

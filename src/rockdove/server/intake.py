@@ -45,8 +45,8 @@ class Holder(Protocol):
     def hold(self, anew: bool = False) -> None:
         """What is held has changed. ``anew``: from now on, as the last in the line of those who hold something."""
 
-    def free(self) -> None:
-        """Nothing is held any more."""
+    def let_go_of_some(self) -> None:
+        """Less is held than before."""
 
     def may_read(self, number: int, later: Callable[[], None]) -> bool:
         """Whether a request that begins with so many bytes is read at once; else ``later`` is called in its turn."""
@@ -274,7 +274,8 @@ class Intake:
         self.unfinished_bytes = 0
         self._later = b""
         self._clear()
-        self._holder.free()
+        # Answers to what came before may still be held.
+        self._holder.let_go_of_some()
 
     def _clear(self) -> None:
         self._url.clear()

@@ -186,6 +186,29 @@ def test_all_of_an_unread_answer_counts(start: Start, dial: Dial, web: Callable[
         time.sleep(0.05)
 
 
+def test_an_unread_answer_counts_though_what_came_after_it_is_refused(
+    start: Start, dial: Dial, web: Callable[..., Web]
+) -> None:
+    service = start(max_buffered_bytes=200_000_000, write_timeout_s=60)
+    url = full_queue(web(service))
+    wires = [dial(service) for _ in range(10)]
+    for wire in wires:
+        wire.send(json_request("Rockdove.Peek", {"QueueUrl": url, "MaxNumberOfMessages": 100}))
+    assert eventually(lambda: unread_bytes(service)[0] > 5_000_000)
+    for wire in wires:
+        wire.send(json_request("ListQueues", {}) + b"\x00garbage\r\n\r\n")
+    assert eventually(lambda: refused(service) == len(wires))
+    unread, counted = unread_bytes(service)
+    assert 5_000_000 < unread <= counted
+
+
+def refused(service: RunningService) -> int:
+    async def look() -> int:
+        return sum(connection._outlet.deaf for connection in service.service.connections)
+
+    return service.run(look())
+
+
 def test_who_holds_little_is_not_to_blame(start: Start, dial: Dial, web: Callable[..., Web]) -> None:
     service = start(max_buffered_bytes=3_000_000, write_timeout_s=60)
     url = full_queue(web(service))
