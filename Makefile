@@ -9,6 +9,9 @@ JAVASCRIPT := tests/integration/javascript
 QUERY_SDK := .setup/query-sdk
 NODE_MODULES := $(JAVASCRIPT)/node_modules/.package-lock.json
 
+# Tests start hundreds of programs: each would compile all its modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What `make test` runs, in this order; each but lint is also `make test-<stage>`.
 STAGES := lint test-quick $(if $(wildcard tests/faults/test_*.py),test-faults) test-clients test-query test-spark
 
