@@ -1,6 +1,7 @@
 """A full disk: sends are refused and told why, messages still get out, and all goes on by itself when there is room."""
 
 import json
+import random
 import subprocess
 import time
 from collections.abc import Iterator
@@ -299,3 +300,36 @@ def test_many_large_messages_fill_the_disk(tmp_path: Path, size_mb: int, body_by
         finally:
             if service.process.exit_code is None:
                 service.kill()
+
+
+def test_many_small_messages_can_all_be_received_hidden_and_deleted(tmp_path: Path) -> None:
+    """To receive them makes the database grow: their rows get longer, and the index loses its order."""
+    draw = random.Random(7)
+    with small_service(tmp_path, 10 * 1024 * 1024) as service:
+        web = Web(service.port)
+        url = web.create("q")
+        entries = [{"Id": str(n), "MessageBody": "x"} for n in range(10)]
+        sent = 0
+        while web.call("SendMessageBatch", {"QueueUrl": url, "Entries": entries}).json.get("Successful"):
+            sent += len(entries)
+        handles: list[str] = []
+        while len(handles) < sent:
+            hidden = draw.randint(10_000, 43_000)
+            more = {"MaxNumberOfMessages": 100, "VisibilityTimeout": hidden}
+            reply = web.call("Rockdove.Receive", {"QueueUrl": url, **more})
+            assert reply.status == 200, reply.json
+            handles += [message["ReceiptHandle"] for message in reply.json["Messages"]]
+        draw.shuffle(handles)
+        for at in range(0, len(handles) // 4, 10):
+            changes = [
+                {"Id": str(n), "ReceiptHandle": handle, "VisibilityTimeout": draw.randint(5_000, 43_000)}
+                for n, handle in enumerate(handles[at : at + 10])
+            ]
+            assert not web.call("ChangeMessageVisibilityBatch", {"QueueUrl": url, "Entries": changes}).json.get(
+                "Failed"
+            )
+        for at in range(0, len(handles), 10):
+            gone = [{"Id": str(n), "ReceiptHandle": handle} for n, handle in enumerate(handles[at : at + 10])]
+            assert not web.call("DeleteMessageBatch", {"QueueUrl": url, "Entries": gone}).json.get("Failed")
+        web.close()
+        assert service.stop() == 0

@@ -14,6 +14,8 @@ SIZE_BYTES = 20 * 1024 * 1024
 # More than there is room for: a request that keeps a name of full length takes about a kilobyte.
 REQUESTS = 4_500
 NAME_LENGTH = 256
+# Of which each may get tags of three kilobytes.
+QUEUES = 1_200
 
 
 @pytest.fixture
@@ -82,4 +84,21 @@ def test_names_do_not_take_the_room_of_consumers(service: Server, keeping: Keepi
     assert found | drain(sqs, url) == sent
     again = wait_for_room(sqs, url, 10_000)
     assert drain(sqs, url) == again
+    assert service.stop() == 0
+
+
+def test_records_of_many_queues_do_not_take_the_room_of_consumers(service: Server) -> None:
+    sqs, web = service.client(), Web(service.port)
+    url = queue(sqs)
+    others = [sqs.create_queue(QueueName=f"other-{n}")["QueueUrl"] for n in range(QUEUES)]
+    sent = send_until_full(sqs, url)
+    tags = {f"{n}".ljust(128, "k"): "v" * 256 for n in range(8)}
+    taken = [web.call("AmazonSQS.TagQueue", {"QueueUrl": other, "Tags": tags}).status for other in others]
+    assert {200, 503} == set(taken)
+    web.close()
+    found = drain(sqs, url, most=len(sent) // 2)
+    service.kill()
+    service.start()
+    sqs = service.client()
+    assert found | drain(sqs, url) == sent
     assert service.stop() == 0

@@ -163,7 +163,13 @@ class Folder:
                 self._create()
             db = apsw.Connection(str(self.database), flags=apsw.SQLITE_OPEN_READWRITE)
             db.set_busy_timeout(5000)
-            self._prepare(db)
+            try:
+                self._prepare(db)
+            except BaseException:
+                # It is left as it is: the log, too, which `mark` tells of.
+                db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                db.close()
+                raise
         except apsw.NotADBError:
             raise DataFolderError(
                 f"{self.database} is not a Rockdove database; move it away, or choose another folder with --data"

@@ -37,6 +37,8 @@ class GroupedQueue(Shelf):
         if self.dropped or not self.tally.total:
             done(Claimed([], [], landing=self.is_landing))
             return
+        if self.is_refused(done):
+            return
         if self.is_crowded(want):
             done(Claimed([], [], crowded=True))
             return
@@ -57,6 +59,8 @@ class GroupedQueue(Shelf):
         raise NotImplementedError
 
     def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
+        if self.is_refused(done):
+            return
         now = self.clock.now_us()
 
         def call(db: apsw.Connection) -> tuple[bool, list[Change]]:

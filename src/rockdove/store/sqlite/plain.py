@@ -118,6 +118,8 @@ class PlainQueue(Shelf):
             self.arrivals.appended(self.record.number, fresh, self.clock.now_us())
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
+        if self.tally.total and self.is_refused(done):
+            return
         if self.is_crowded(want):
             done(Claimed([], [], crowded=True))
             return
@@ -137,6 +139,7 @@ class PlainQueue(Shelf):
             self._fetch()
 
     def _claim(self, want: Want, done: Done[Claimed], now: int) -> None:
+        self.writer.make_way()
         head, rows = self.head, self.writer.batch.moves
         hidden_us = now + want.timeout_us
         claimed = Claimed([], [], None, now)
@@ -161,7 +164,7 @@ class PlainQueue(Shelf):
                 before.append(old)
                 rows += (MOVE, old.id, hidden_us, count, first_us, None, None, None, None)
         if expired:
-            self.remove_all(expired, lambda gone: None)
+            self._remove_all(expired, lambda gone: None)
             claimed.expired = expired
         if not before and head.is_short(now, 1):
             # All that was cached had expired, or was forgotten meanwhile; there is more on disk.
@@ -203,6 +206,7 @@ class PlainQueue(Shelf):
                     done(result)
                 return
             seen, text = result
+            self.writer.cached_bytes += len(text)
             rows = decode_rows(text)
             # There may be more behind the last row if the limit was reached, or if not all that was seen did fit.
             more = seen == KEPT or len(rows) < seen
@@ -219,6 +223,8 @@ class PlainQueue(Shelf):
         self.writer.call(read, fetched)
 
     def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
+        if self.is_refused(done):
+            return
         now = self.clock.now_us()
 
         def call(db: apsw.Connection) -> tuple[bool, list[Change]]:
@@ -239,6 +245,10 @@ class PlainQueue(Shelf):
         self.remove_all((id,), lambda found: done(found if isinstance(found, StoreError) else found[0]))
 
     def remove_all(self, removed: Sequence[int], done: Done[list[bool]]) -> None:
+        self.writer.make_way()
+        self._remove_all(removed, done)
+
+    def _remove_all(self, removed: Sequence[int], done: Done[list[bool]]) -> None:
         batch, discard = self.writer.batch, self.head.discard
         self._leaving.add(removed)
         for id in removed:

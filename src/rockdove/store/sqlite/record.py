@@ -23,9 +23,8 @@ from rockdove.store.sqlite.shared import Shared
 from rockdove.store.sqlite.shelves import Shelves
 
 # While sends are refused, the record of a queue, an account or a task that is there may grow up to this size: to set
-# a shorter retention must be possible, a policy without end is not. With hardly any room left, up to the other.
+# a shorter retention must be possible, a policy without end is not.
 SMALL_RECORD = 4096
-SMALLEST_RECORD = 1024
 
 
 class SqliteRecords:
@@ -134,6 +133,8 @@ class SqliteRecords:
     def _takes(self, db: apsw.Connection, sql: str, id: str, record: str) -> bool:
         """Whether there is room for a record: on a full disk, only for one that was there, and is small.
 
+        With hardly any room left, only if it does not grow: there may be very many.
+
         In the writer's thread.
         """
         if not self._room.full and not self._room.tight:
@@ -141,7 +142,7 @@ class SqliteRecords:
         before = db.execute(sql, (id,)).get
         if before is None:
             return False
-        return len(record) <= max(len(before), SMALLEST_RECORD if self._room.tight else SMALL_RECORD)
+        return len(record) <= len(before) or (len(record) <= SMALL_RECORD and not self._room.short)
 
     def drop_queue(self, queue: QueueRecord, deleted_us: int, seen: int, done: Done[int]) -> None:
         uid, row = queue.uid, (queue.account, queue.name, deleted_us)

@@ -1,9 +1,10 @@
 """Room on the disk that is kept back for consumers: when it is short, sends are refused, and messages still get out.
 
 To receive and to delete, the store has to write, too: into its log, which must then be copied back into the database.
-So what comes in is admitted by its bytes, before it is written: what is left must do to copy the log back, and some
-more. What keeps a row besides messages (a name, a record) counts, too, and looks itself whether there is room. And a
-reserve lies in the data folder, and is given up when others have taken all that was left.
+So what comes in is admitted by its bytes, before it is written: what is left must do to copy the log back, to receive
+all messages, and some more. What keeps a row besides messages (a name, a record) counts, too, and looks itself whether
+there is room. The last room is for deletes alone. And a reserve lies in the data folder, and is given up when others
+have taken all that was left.
 """
 
 import contextlib
@@ -36,7 +37,13 @@ COMMIT_PART = 128
 ROW_BYTES = 1024
 BATCH_BYTES = 64 * 1024
 
+# What a message may make the database grow by when it is received: its row gets longer, and the index loses its order.
+CLAIM_BYTES = 32
+# What one row that is changed takes in the log: a page of its table, and of each index where it was and where it goes.
+CHANGED_BYTES = 4 * PAGE_BYTES
+
 FULL = "The disk is full: messages can be received and deleted, but not sent until there is room again."
+LAST = "The disk is full: messages in flight can be deleted, but no more can be received until there is room again."
 
 log = logging.getLogger("rockdove")
 
@@ -62,6 +69,8 @@ class Level(Struct, frozen=True):
     disk: int
     # Of the database, the log copied back.
     database: int
+    # What of it is free, and kept for claims.
+    claims: int = 0
 
     @property
     def part(self) -> int:
@@ -83,8 +92,14 @@ class Room:
         self.full = False
         # Full, or near it: the log is kept short, and what the file has is not given back.
         self.low = False
+        # Nearer the end: no name and no record may take more.
+        self.short = False
         # So near the end that nothing is taken but what makes room: a lease, too, is refused.
         self.tight = False
+        # What is left is for deletes: claims are refused, too.
+        self.last = False
+        # How many there are, about. Set by the event loop now and then, and counted by the writer's thread.
+        self.messages = 0
         # What may be written before the next look.
         self._ahead = 0
         # The largest that was refused: there must be room for that, before sends are taken again.
@@ -117,6 +132,7 @@ class Room:
 
     def admit(self, number: int, level: Level) -> bool:
         """Whether so many bytes can be written to the log, and copied back, and room is left for consumers."""
+        level = self._for_sends(level)
         margin = self.see(level)
         if not _fits(level, number, number, margin):
             return False
@@ -133,6 +149,7 @@ class Room:
         is_too_small = kept < wanted // 2 and level.spare >= 3 * level.part
         if (is_too_small or kept > 2 * wanted) and self._keep_back(wanted):
             level = replace(level, spare=level.spare + kept - wanted)
+        level = self._for_sends(level)
         margin = self.see(level)
         again = max(min(level.disk // AGAIN_PART, AGAIN_BYTES), 2 * self._refused)
         if not self.full:
@@ -146,10 +163,18 @@ class Room:
 
     def see(self, level: Level) -> int:
         """Whether it is near full; gives what must be left free."""
+        level = level if level.claims else self._for_sends(level)
         margin = self._margin(level)
         self.low = self.full or level.spare < 3 * margin
-        self.tight = level.spare + self._kept_bytes() < level.part // 2
+        left = level.spare + level.claims + self._kept_bytes()
+        self.short, self.tight = left < level.part * 5 // 4, left < level.part // 2
+        self.last = left < level.reserve // 4
         return margin
+
+    def _for_sends(self, level: Level) -> Level:
+        """Less what the messages that are there may need to be received."""
+        claims = max(self.messages * CLAIM_BYTES - level.unused, 0)
+        return replace(level, spare=level.spare - claims, claims=claims)
 
     def _margin(self, level: Level) -> int:
         return level.part if self.is_kept_back() else 2 * level.part

@@ -98,7 +98,7 @@ class Session:
     def after_commit(self) -> None:
         if self._db is None:
             return
-        if self._is_look_due:
+        if self._is_look_due or self._room.low:
             self._looked = self._checkpoint.pages
             with contextlib.suppress(apsw.Error, OSError):
                 self._room.see(measure(self._room.folder, self._db))

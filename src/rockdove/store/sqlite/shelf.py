@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rockdove.core import ids
-from rockdove.core.errors import QueueGone, StoreError
+from rockdove.core.errors import QueueGone, StoreError, StoreFull
 from rockdove.core.message import Entry, Message
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Hint, Want
@@ -19,6 +19,7 @@ from rockdove.store.common.size import stored_bytes
 from rockdove.store.common.tally import Tally
 from rockdove.store.sqlite import statement
 from rockdove.store.sqlite.numbers import Numbers
+from rockdove.store.sqlite.room import LAST
 from rockdove.store.sqlite.row import entries
 from rockdove.store.sqlite.shared import Shared
 
@@ -70,6 +71,13 @@ class Shelf:
             total += tally.in_flight_at_most()
         return total >= want.max_in_flight
 
+    def is_refused(self, done: Done[Any]) -> bool:
+        """Whether the disk has no room even for this, and ``done`` was told so."""
+        is_last = self.shared.room.last
+        if is_last:
+            done(StoreFull(LAST))
+        return is_last
+
     def drop(self) -> None:
         self.dropped = True
 
@@ -93,6 +101,8 @@ class Shelf:
 
         ``told`` is called after that.
         """
+
+        self.writer.make_way()
 
         def landed(outcome: tuple[R, list[Change]] | StoreError) -> None:
             self.unpin(pinned)

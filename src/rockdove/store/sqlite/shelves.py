@@ -106,6 +106,7 @@ class Shelves:
             queue = queue_with(number)
             if queue is not None:
                 self.of(queue, next(record for record in queue.physical if record.number == number))
+        self.count_all()
 
     def of(self, queue: QueueRecord, record: PhysicalRecord) -> Face:
         return self.get(record.number) or self._open(queue, record)
@@ -191,6 +192,9 @@ class Shelves:
         for face in self:
             face.abandon()
 
+    def count_all(self) -> None:
+        self._shared.room.messages = sum(face.tally.total for face in self._full.values())
+
     def weigh(self) -> None:
         """Let go of what is empty, and keep all heads together within the memory they may use.
 
@@ -198,6 +202,7 @@ class Shelves:
         """
         for number in [number for number, face in self._full.items() if not face.tally.total]:
             del self._full[number]
+        self.count_all()
         kinds = [face.kind for face in self if isinstance(face, StandardQueue)]
         heads = [kind.head for kind in kinds if isinstance(kind, PlainQueue)]
         over = sum(head.bytes for head in heads) - HEADS_BYTES

@@ -22,7 +22,7 @@ import msgspec
 
 from rockdove.core.errors import DataFolderError, StoreError, StoreFull
 from rockdove.store.sqlite import statement
-from rockdove.store.sqlite.room import BATCH_BYTES, COMMIT_BYTES, FULL, Room, written_bytes
+from rockdove.store.sqlite.room import BATCH_BYTES, CHANGED_BYTES, COMMIT_BYTES, FULL, Room, written_bytes
 from rockdove.store.sqlite.session import Session, failure
 
 log = logging.getLogger("rockdove")
@@ -32,8 +32,11 @@ ENOUGH = 256
 # Columns of an append that may have any length, the first as bytes, and how many bytes a character may take.
 BODY, EXTRA = 7, 8
 MOST_UTF8 = 4
-# Batches between two moments of rest.
+# Batches between two moments of rest, and what they may bring into memory.
 REST_EVERY = 128
+REST_BYTES = 16 * 1024 * 1024
+# Rows that a call changes, about.
+ROWS_A_CALL = 4
 # What takes longer, or brings more, would keep the event loop too long: the thread writes it.
 QUICK_S = 0.002
 QUICK_BYTES = 256 * 1024
@@ -120,6 +123,7 @@ class Writer:
     def __init__(self, connect: Callable[[], apsw.Connection], room: Room, loop: asyncio.AbstractEventLoop) -> None:
         # Of the thread, but for `_store` while the thread is at rest.
         self._session = Session(connect, room)
+        self._room = room
         self._loop = loop
         self._inbox: SimpleQueue[Batch | Aside | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="rockdove-writer", daemon=True)
@@ -140,6 +144,8 @@ class Writer:
         self._heavy: deque[Batch] = deque()
         self.heavy_bytes = COMMIT_BYTES
         self._spent: Batch | None = None
+        # What was brought into memory since the last moment of rest.
+        self.cached_bytes = 0
         # How many batches have landed: who wants to know whether anything was written compares.
         self.commits = 0
         # Why the last batch failed; None: it has landed.
@@ -197,6 +203,13 @@ class Writer:
             self.batch.sent_bytes += size_bytes
             if self.batch.sent_bytes > self.heavy_bytes:
                 self.close_batch()
+
+    def make_way(self) -> None:
+        """On a disk that is nearly full, much that has come goes by itself: the log must have room for it."""
+        batch = self.batch
+        rows = len(batch.moves) // statement.WIDTH + len(batch.removed) + ROWS_A_CALL * len(batch.calls)
+        if self._room.low and rows * CHANGED_BYTES > self.heavy_bytes:
+            self.close_batch()
 
     def close_batch(self) -> None:
         """What was sent is enough for a commit: the next goes into another batch."""
@@ -256,7 +269,9 @@ class Writer:
         self._busy = False
         self._spent = batch
         self.commits += 1
-        if not self.commits % REST_EVERY:
+        self.cached_bytes += batch.sent_bytes
+        if not self.commits % REST_EVERY or self.cached_bytes > REST_BYTES:
+            self.cached_bytes = 0
             self.on_rest()
         failed = batch.failed
         if failed is not None:
@@ -315,6 +330,8 @@ class Writer:
             batch.refused = StoreFull(FULL) if incoming and not session.admits(db, incoming) else None
             before = db.total_changes()
             _apply(db, batch)
+            if batch.refused is None:
+                self._room.messages += len(batch.appends) // statement.WIDTH
             batch.changed = db.total_changes() > before
 
         began = perf_counter()
