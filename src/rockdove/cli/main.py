@@ -35,6 +35,7 @@ class _Root(LazyGroup):
         "net": "rockdove.cli.net:app",
         "calibrate": "rockdove.cli.calibrate:calibrate",
         "plan": "rockdove.cli.plan:plan",
+        "prepare": "rockdove.cli.prepare:prepare",
         "simulate": "rockdove.cli.simulate:simulate",
         "version": "rockdove.cli.version:version",
     }

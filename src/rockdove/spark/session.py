@@ -1,5 +1,6 @@
 """A Spark session: for this machine, or for any master; what executors need of ours is sent to them."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -41,6 +43,8 @@ SETTINGS: Final = {
     # No limit: Spark would add up the size of all columns after each row. An event is small.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
+# Java would print a line for each class that is not as in an archive.
+SILENT: Final = ("-Xlog:disable", "-Xlog:all=error:stderr")
 # On one machine the driver does all the work, and nobody else needs to reach it.
 LOCAL_SETTINGS: Final = {
     "spark.driver.memory": "2g",
@@ -160,9 +164,32 @@ def require(who: str = "analysis needs", master: str | None = None) -> None:
     for name in _PACKAGES:
         if find_spec(name) is None:
             raise MissingExtra(f"{who} {name}; install it with: {INSTALL}")
-    home = os.environ.get("JAVA_HOME")
-    if not (home and os.access(Path(home) / "bin" / "java", os.X_OK)) and shutil.which("java") is None:
+    if java() is None:
         raise SparkFailed(JAVA)
+
+
+def java() -> Path | None:
+    """The program that Spark runs."""
+    home = os.environ.get("JAVA_HOME")
+    if home and os.access(Path(home) / "bin" / "java", os.X_OK):
+        return Path(home) / "bin" / "java"
+    found = shutil.which("java")
+    return None if found is None else Path(found)
+
+
+def archive() -> Path:
+    """Where the archive of Java's classes is, if `rockdove.spark.archive` has made one for this Java and this Spark."""
+    program, package = java(), find_spec("pyspark")
+    assert program is not None
+    assert package is not None
+    real = program.resolve()
+    known = (real, real.stat().st_mtime_ns, package.origin, version("pyspark"))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "rockdove" / f"spark-{hashlib.sha256(repr(known).encode()).hexdigest()[:12]}.jsa"
+
+
+def archive_options(path: Path) -> tuple[str, ...]:
+    return (f"-XX:SharedArchiveFile={path}", *SILENT)
 
 
 def package(folder: Path) -> Path:
@@ -182,6 +209,8 @@ def _java_options(local: bool, light: bool, settings: Mapping[str, str]) -> dict
     if local:
         # Nobody waits for an answer while it collects, and it leaves more of few cores to the work than G1.
         own.append("-XX:+UseParallelGC")
+        if archive().exists():
+            own += archive_options(archive())
         if light:
             # Java would spend more time on compiling well than it could ever save.
             own.append("-XX:TieredStopAtLevel=1")

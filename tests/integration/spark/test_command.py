@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rockdove.spark.session import archive
 from tests.integration.spark.quick import archived
 from tests.support.made_trace import event, received, sent, write
 from tests.unit.cli.outcome import Cli
@@ -83,3 +84,25 @@ def test_without_java(early: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     done = early("analyse", str(tmp_path), "--out", str(tmp_path / "out"))
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("rockdove: Spark needs Java 17 or newer: on Debian or Ubuntu, sudo apt-get install ")
+
+
+def test_an_archive_that_is_there_is_not_made_again(
+    early: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    archive().parent.mkdir()
+    archive().write_bytes(b"12345")
+    done = early("prepare")
+    assert (done.code, done.out) == (0, f"{archive()} is there already\n")
+    assert json.loads(early("prepare", "--json").out) == {"archive": str(archive()), "bytes": 5, "made": False}
+
+
+def test_an_archive_that_cannot_be_made_is_told_in_one_line(
+    early: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    done = early("prepare")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("rockdove: cannot write")
+    assert done.err.count("\n") == 1

@@ -32,6 +32,7 @@ COMMANDS = [
     *[("net", name) for name in ("list", "show", "draw", "step", "export")],
     ("calibrate",),
     ("plan",),
+    ("prepare",),
     ("simulate",),
     ("version",),
 ]
