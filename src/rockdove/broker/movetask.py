@@ -16,7 +16,7 @@ from rockdove.broker.feed import Feed
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
 from rockdove.core.arn import parse_arn
-from rockdove.core.errors import InvalidParameterValue, ResourceNotFound
+from rockdove.core.errors import InvalidParameterValue, OverLimit, ResourceNotFound
 from rockdove.core.queue import MoveTask
 from rockdove.store.base import Change, Counts, Snapshot, TaskDropped, TaskPut
 
@@ -81,6 +81,11 @@ class MoveTasks:
                 raise InvalidParameterValue(
                     "There is already a task running. "
                     "Only one active task is allowed for a source queue arn at a given time."
+                )
+            if sum(task.account == account for task in self.active()) >= limits.MAX_MOVE_TASKS:
+                raise OverLimit(
+                    f"An account can have at most {limits.MAX_MOVE_TASKS} active tasks. "
+                    "Cancel one, or wait until one is done."
                 )
             counts: Counts = await ask(partial(count, source))
             task = MoveTask(

@@ -67,6 +67,8 @@ MAX_TAG_VALUE_LENGTH = 256
 MAX_RECEIVE_COUNT = 1_000
 MAX_REDRIVE_SOURCES = 10
 
+# Of one account, at the same time: each takes memory, and its turns.
+MAX_MOVE_TASKS = 100
 MAX_MOVE_RATE = 500
 MAX_LISTED_MOVE_TASKS = 10
 MAX_LISTED_QUEUES = 1_000

@@ -1,11 +1,13 @@
 """Message move tasks: out of a dead-letter queue, back to the sources or elsewhere."""
 
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from rockdove.core import limits
 from tests.contract.sqs.conftest import NewName, QueueMaker
 from tests.support.raw import Wire, json_request
 from tests.support.refusal import refused
@@ -186,6 +188,30 @@ def test_the_rate_is_1_to_500(yard: Graveyard, rate: int) -> None:
     with refused("InvalidParameterValue"):
         yard.start(MaxNumberOfMessagesPerSecond=rate)
     assert yard.tasks() == []
+
+
+def test_tasks_of_an_account_are_bounded(slow_yard: Graveyard) -> None:
+    sqs, make, handles = slow_yard.sqs, slow_yard.make, list[str]()
+
+    def start() -> str:
+        dead, source = make(), make()
+        source.redrive_to(dead, 1)
+        dead.send_all(*"0123456789")
+        options = {"DestinationArn": source.arn, "MaxNumberOfMessagesPerSecond": 1}
+        handle: str = sqs.start_message_move_task(SourceArn=dead.arn, **options)["TaskHandle"]
+        return handle
+
+    try:
+        with refused(
+            "OverLimit", "An account can have at most 100 active tasks. Cancel one, or wait until one is done."
+        ):
+            for _ in range(limits.MAX_MOVE_TASKS + 20):
+                handles.append(start())
+        assert len(handles) >= limits.MAX_MOVE_TASKS
+    finally:
+        for handle in handles:
+            with suppress(ClientError):
+                sqs.cancel_message_move_task(TaskHandle=handle)
 
 
 def test_one_task_at_a_time_for_a_queue(service: RunningService, yard: Graveyard, make: QueueMaker) -> None:
