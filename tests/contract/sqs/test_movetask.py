@@ -202,9 +202,8 @@ def test_tasks_of_an_account_are_bounded(slow_yard: Graveyard) -> None:
         return handle
 
     try:
-        with refused(
-            "OverLimit", "An account can have at most 100 active tasks. Cancel one, or wait until one is done."
-        ):
+        text = "An account can have at most 100 active tasks. Cancel one, or wait until one is done."
+        with refused("OverLimit", text, status=403):
             for _ in range(limits.MAX_MOVE_TASKS + 20):
                 handles.append(start())
         assert len(handles) >= limits.MAX_MOVE_TASKS
