@@ -11,7 +11,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from rockdove.spark import direct
 from rockdove.spark.analysis import Analysis, BadWindow, analyse
+from rockdove.spark.direct import Direct
 from rockdove.spark.file import NoTrace
 from tests.support import plain_analysis
 from tests.support.made_trace import Event, event, odd, received, sent, write
@@ -321,6 +323,31 @@ def test_nothing_to_analyse(spark: "SparkSession", tmp_path: Path, made: bool) -
         (tmp_path / "trace").mkdir()
     with pytest.raises(NoTrace, match="trace"):
         analyse(spark, [str(tmp_path / "trace")], str(tmp_path / "out"))
+
+
+def test_both_readers_and_divided_queues_give_the_same_tables(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = []
+    for n in range(60):
+        queue = "large" if n % 3 else f"small-{n % 2}"
+        told = {"queue": queue, "side": "client", "sender": f"s{n % 4}", "seq": n, "account": None if n % 5 else "1"}
+        events += [sent(f"m{n}", n, **told), received(f"m{n}", n + n % 7 + 1, n, queue=queue, receiver=f"r{n % 3}")]
+        events += [event("delete", n + 9, f"m{n}", queue=queue)] if n % 4 else [event("miss", n, queue=queue)]
+    trace = str(write(tmp_path / "trace", events))
+
+    def tables(name: str) -> tuple[Any, ...]:
+        found = analyse(spark, [trace], str(tmp_path / name), 10)
+        read = [pq.read_table(tmp_path / name / table).to_pylist() for table in ("queues", "windows")]
+        return found.summary, found.overall, found.windows_by_queue, *read
+
+    expected = tables("direct")
+    # Few events are many for these.
+    for bound in ("WHOLE_EVENTS", "PART_EVENTS"):
+        monkeypatch.setattr(direct, bound, 20)
+    assert tables("divided") == expected
+    monkeypatch.setattr(Direct, "fits", lambda files: False)
+    assert tables("scan") == expected
 
 
 def test_the_plan_has_one_shuffle_and_reads_only_what_it_needs(spark: "SparkSession", tmp_path: Path) -> None:
