@@ -19,7 +19,7 @@ from rockdove.spark.order import Ints
 from rockdove.spark.row import HASH_BITS, HASH_MASK, LATENCY_SHIFT, MISSING, PURGE, RECEIVE, REST_MASK, REST_SHIFT
 
 # Events that are read at a time.
-AT_ONCE: Final = 1 << 20
+AT_ONCE: Final = 1 << 19
 # Columns with few values, which are read as the numbers of these.
 _CODED: Final = ("node", "side", "account", "queue", "op", "sender", "receiver")
 _TIMES: Final = ("event_time", "sent_at", "enqueued_at", "dequeued_at")
