@@ -1,6 +1,7 @@
 """The batch analysis: from traces to tables, a summary and a report."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -30,6 +31,8 @@ _FILE_ROWS: Final = 500_000
 _MANY_ROWS: Final = 10_000_000
 _MOST_ROWS: Final = 1_000_000_000
 _ROW_BYTES: Final = 40
+# With more queues than these the tables are large enough for Spark to compile what writes them.
+_FEW_QUEUES: Final = 1_000
 # Queues whose windows the report draws, those with most messages.
 DRAWN: Final = 20
 
@@ -83,9 +86,10 @@ def analyse(
     _guard(found.windows(windows), say)
     with reader.measured(found, windows) as boxes:
         # This runs the large job; all later ones read what it leaves in memory.
-        little = boxes.where(f.col("kind") == SMALL).toArrow()
+        with interpreted(spark) if reader.has_few_rows else nullcontext():
+            little = boxes.where(f.col("kind") == SMALL).toArrow()
         small = pa.Table.from_batches(unboxed(little.to_batches(), SMALL), SCHEMA)
-        with interpreted(spark):
+        with interpreted(spark) if len(found.places) <= _FEW_QUEUES else nullcontext():
             result = _write(spark, boxes, small, found, windows, out)
     say(f"written: {out}")
     problems = list(files.problems)

@@ -33,6 +33,9 @@ WHOLE_EVENTS: Final = 1_000_000
 class Direct:
     """Reads files of the machine; those of other file systems only Spark can read."""
 
+    # Workers do the work: Spark has few rows to move.
+    has_few_rows: Final = True
+
     def __init__(self, spark: "SparkSession", files: Files) -> None:
         self._spark = spark
         pieces = [
@@ -69,8 +72,7 @@ class Direct:
 
         packed = self._run(packer(self._work, _WORDS, route, numbered), PACKED)
         boxes = mapped(packed.repartitionById(int(route.parts.max()) + 1, "part"), measure, BOXED)
-        # There are few rows: to compile what Spark does with them would take longer than to do it.
-        with interpreted(self._spark), kept(boxes):
+        with kept(boxes):
             if not divided:
                 yield boxes
                 return

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 class Scan:
     """Reads traces with Spark, from any file system that it knows."""
+
+    has_few_rows: Final = False
 
     def __init__(self, spark: "SparkSession", paths: Sequence[str]) -> None:
         self._spark = spark
