@@ -1,4 +1,4 @@
-"""An archive of the Java classes that Spark uses: a JVM that maps it into memory starts in about half the time.
+"""An archive of the Java classes that Spark uses: a JVM that maps it into memory need not load them one by one.
 
 Java checks that an archive is of the same Java and the same jars, and does without it if not. As a program this module
 does some of all that we do with Spark, in a JVM that writes the archive when it ends.

@@ -1,6 +1,6 @@
 """Events of Parquet files as columns of numbers, read by Spark's Python workers themselves, without the JVM.
 
-It does what `rockdove.spark.event` says in Spark's words, for workers that see the files, in a fraction of the time.
+It does what `rockdove.spark.event` says in SQL, for workers that see the files.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from rockdove.spark.row import HASH_BITS, HASH_MASK, LATENCY_SHIFT, MISSING, PUR
 
 # Events that are read at a time.
 AT_ONCE: Final = 1 << 19
-# Columns with few values, which are read as the numbers of these.
+# Columns with few distinct values, which are read as dictionaries.
 _CODED: Final = ("node", "side", "account", "queue", "op", "sender", "receiver")
 _TIMES: Final = ("event_time", "sent_at", "enqueued_at", "dequeued_at")
 _SURVEYED: Final = ("account", "queue", "op", "sender", "seq", *_TIMES)
@@ -302,7 +302,7 @@ def _route(number: Ints, hashes: Ints, begin: Ints, parts: Ints, part: Ints, siz
     for row in range(len(number)):
         if number[row] >= 0:
             first = begin[number[row]]
-            # Bits of the hash that are not those of the sort key's low end.
+            # All events of a message have the same hash, and so the same part.
             place = first + (hashes[row] >> 16 & 0xFFFFFF) % (begin[number[row] + 1] - first)
             part[row] = parts[place]
             sizes[part[row]] += 1

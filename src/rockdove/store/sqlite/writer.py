@@ -205,10 +205,12 @@ class Writer:
                 self.close_batch()
 
     def make_way(self) -> None:
-        """On a disk that is nearly full, much that has come goes by itself: the log must have room for it."""
+        """On a disk that is nearly full, end a batch that has become large: the log must have room for it."""
+        if not self._room.low:
+            return
         batch = self.batch
         rows = len(batch.moves) // statement.WIDTH + len(batch.removed) + ROWS_A_CALL * len(batch.calls)
-        if self._room.low and rows * CHANGED_BYTES > self.heavy_bytes:
+        if rows * CHANGED_BYTES > self.heavy_bytes:
             self.close_batch()
 
     def close_batch(self) -> None:
