@@ -182,6 +182,7 @@ _SETTABLE: dict[str, Check] = {
     _KMS_PERIOD: _integer(60, 86_400),
     "SqsManagedSseEnabled": _BOOLEAN,
     "RockdoveOrderHint": _order_hint,
+    "RockdovePhysicalQueues": _integer(1, limits.MAX_PHYSICAL_QUEUES),
     "RockdoveDequeuePolicy": _choice(*PolicyName),
     "RockdoveMaxVisits": _integer(1, limits.MAX_PHYSICAL_QUEUES),
     "RockdoveMonitorMs": _integer(1, limits.MAX_MONITOR_MS),
@@ -193,8 +194,6 @@ _FIFO_SETTABLE: dict[str, Check] = {
     "DeduplicationScope": _choice("messageGroup", "queue"),
     "FifoThroughputLimit": _choice("perQueue", "perMessageGroupId"),
 }
-# What can be chosen only when a queue is created.
-_CREATABLE: dict[str, Check] = {"RockdovePhysicalQueues": _integer(1, limits.MAX_PHYSICAL_QUEUES)}
 # The service's word, not the user's.
 COUNTED = frozenset(
     ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed")
@@ -227,7 +226,7 @@ _OWN_DEFAULTS = {
     "RockdoveMonitorSpread": "true",
     "RockdoveRetrySleepMs": str(round(SLEEP_S * 1000)),
 }
-_KNOWN = frozenset(("All", *_TOLD, *_SETTABLE, *_FIFO_SETTABLE, *_CREATABLE, "FifoQueue"))
+_KNOWN = frozenset(("All", *_TOLD, *_SETTABLE, *_FIFO_SETTABLE, "FifoQueue"))
 
 
 def normal(changes: Mapping[str, str]) -> dict[str, str]:
@@ -242,9 +241,9 @@ def is_fifo(attributes: Mapping[str, str]) -> bool:
     return value == "true"
 
 
-def check(changes: Mapping[str, str], fifo: bool, creating: bool) -> None:
+def check(changes: Mapping[str, str], fifo: bool) -> None:
     """Refuse names that cannot be set on such a queue, and values outside their range."""
-    checks = _SETTABLE | (_FIFO_SETTABLE if fifo else {}) | (_CREATABLE if creating else {})
+    checks = _SETTABLE | (_FIFO_SETTABLE if fifo else {})
     for name, value in changes.items():
         if name == "FifoQueue" and fifo:
             _fifo(value)

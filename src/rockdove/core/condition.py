@@ -27,6 +27,8 @@ KEYS: dict[str, frozenset[str]] = {
     "aws:sourceaccount": frozenset(("Numeric",)),
 }
 _PRINCIPAL = "aws:principalarn"
+_OF_ALL, _OF_ANY = "ForAllValues:", "ForAnyValue:"
+_VARIABLE = "${"
 # Those that no request has: no service of AWS's asks here for somebody else.
 _NEVER = frozenset(("aws:sourcearn", "aws:sourceaccount"))
 # By name: the family, whether it is a negation, and what to do with a value of the policy.
@@ -64,10 +66,16 @@ def _test(operator: str, key: str, values: Any, allow: bool) -> Test:
     texts = [_text(value, key) for value in (values if isinstance(values, list) else [values])]
     if not texts:
         raise Unsupported(f"the condition key {key} has no value")
+    if any(_VARIABLE in text for text in texts):
+        # Nobody can tell what it stands for: it grants nothing, and a statement that denies something still does.
+        return lambda context: not allow
     if operator == "Null":
         is_null = _null(name, texts)
         return (lambda context: False) if foreign and allow else is_null
-    base = operator.removesuffix("IfExists")
+    # Of several values of a key: all of them, or any. A key has one here, or is not there.
+    of_all, of_any = operator.startswith(_OF_ALL), operator.startswith(_OF_ANY)
+    whole = operator.removeprefix(_OF_ALL).removeprefix(_OF_ANY)
+    base = whole.removesuffix("IfExists")
     if base not in _OPERATORS:
         raise Unsupported(f"the condition operator {operator} is not supported")
     family, negated, make = _OPERATORS[base]
@@ -77,7 +85,7 @@ def _test(operator: str, key: str, values: Any, allow: bool) -> Test:
         foreign = any(map(_is_nobody, texts))
     matches = [make(text) for text in texts]
     # Of a key that is not there, AWS says that a negation holds and nothing else does, unless it ends in IfExists.
-    absent = negated or base != operator
+    absent = of_all or base != whole or (negated and not of_any)
     if foreign and allow and absent:
         return lambda context: False
 
@@ -95,8 +103,6 @@ def _text(value: Any, key: str) -> str:
         return str(value)
     if not isinstance(value, str):
         raise Unsupported(f"the condition key {key} has a value that is no text")
-    if "${" in value:
-        raise Unsupported("policy variables are not supported")
     return value
 
 
@@ -133,6 +139,8 @@ def _like(text: str) -> Match:
 
 def _arn(text: str) -> Match:
     """The six parts of an ARN one by one: a star in one does not reach over a colon into the next."""
+    if text == "*":
+        return lambda value: True
     parts = text.split(":", 5)
     if len(parts) != 6:
         raise Unsupported(f"{text} is not an ARN")
@@ -237,5 +245,5 @@ _OPERATORS: dict[str, _Operator] = {
     **{f"Numeric{name}": ("Numeric", no, _ordered(_number, compare)) for name, (no, compare) in _ORDER.items()},
     **{f"Date{name}": ("Date", no, _ordered(_seconds, compare)) for name, (no, compare) in _ORDER.items()},
 }
-# All of them, for the documentation; each also with IfExists, but for Null.
+# All of them, for the documentation; each also with IfExists, ForAllValues: and ForAnyValue:, but for Null.
 OPERATORS = (*_OPERATORS, "Null")

@@ -23,6 +23,10 @@ class QueueGone(StoreError):
     """The queue was purged or deleted meanwhile."""
 
 
+class QueueAway(StoreError):
+    """A physical queue cannot be reached at the moment, though others may be: it was not asked."""
+
+
 class StoreFull(StoreError):
     """There is no room for it on the disk."""
 

@@ -11,6 +11,8 @@ MAX_MESSAGE_ATTRIBUTES = 10
 MAX_ASKED_NAMES = 100
 MAX_ASKED_LENGTH = 4_096
 MAX_ATTRIBUTE_NAME_LENGTH = 256
+# Of the system attribute AWSTraceHeader, in characters.
+MAX_TRACE_HEADER_LENGTH = 512
 # Of attributes of type Number, zeros before and after them not counted.
 MAX_NUMBER_DIGITS = 38
 
@@ -74,6 +76,8 @@ MAX_LISTED_MOVE_TASKS = 10
 MAX_LISTED_QUEUES = 1_000
 
 MAX_PHYSICAL_QUEUES = 1_000
+# Of a FIFO queue, how often its physical queues can be replaced while messages are left in those before.
+MAX_LEAVING_GENERATIONS = 8
 MAX_ORDER_HINT = 1_000
 MAX_WEIGHT = 1_000_000
 # Milliseconds of a dequeue policy's settings: a receive waits no longer anyway.

@@ -52,6 +52,8 @@ _ACCOUNT = re.compile(r"[0-9]{12}")
 _IDENTITY = re.compile(
     r"arn:aws[a-z-]*:(?:iam|sts)::([0-9]{12}):(root|(?:user|group|role|assumed-role|federated-user|oidc-provider|saml-provider)/.+)"
 )
+# Names of identities that AWS gives out: nobody's here.
+_UNIQUE_ID = re.compile(r"A[A-Z]{3}[A-Z0-9]{12,}")
 # Of any service, by its name.
 _ARN = re.compile(r"arn:[^:*?]+:([a-z0-9-]+):[^:]*:[^:]*:.+")
 # Fits no text.
@@ -189,6 +191,9 @@ def _identity(text: str, foreign: list[str]) -> Callable[[Caller], bool]:
         return lambda caller: True
     if _ACCOUNT.fullmatch(text):
         return lambda caller: caller.id == text
+    if _UNIQUE_ID.fullmatch(text):
+        foreign.append(text)
+        return lambda caller: False
     arn = _IDENTITY.fullmatch(text)
     if arn is None:
         raise Unsupported(f"the principal {text} is neither an account id, nor the ARN of an identity, nor *")
@@ -240,8 +245,11 @@ def _resource(text: str, foreign: list[str]) -> tuple[re.Pattern[str], re.Patter
     if text == "*":
         return glob("*"), glob("*")
     if "${" in text:
-        raise Unsupported("policy variables are not supported")
-    arn = _RESOURCE.fullmatch(text)
+        # A policy variable: nobody can tell what it stands for.
+        foreign.append(text)
+        return _NOTHING, _NOTHING
+    # A star at the end reaches over all parts that are not written.
+    arn = _RESOURCE.fullmatch(text + ":*" * (5 - text.count(":")) if text.endswith("*") else text)
     if arn is None:
         other = _ARN.fullmatch(text)
         if other is None or other[1] == "sqs":

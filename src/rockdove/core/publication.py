@@ -9,9 +9,9 @@ from rockdove.core.message import Extra, Message
 # In place of a partition: a batch as a whole.
 WHOLE = -1
 
-# What to do with a batch of which partitions were published on their own: leave out those that are the same, take it
-# for published as it is, or publish all of it.
-Partly: TypeAlias = Literal["match", "skip", "again"]
+# What to do with a batch of which partitions were published on their own: refuse it; leave out those partitions, if
+# they have as many messages; take it for published as it is; or publish all of it.
+Partly: TypeAlias = Literal["refuse", "match", "skip", "again"]
 
 
 class PublicationName(Struct, frozen=True):

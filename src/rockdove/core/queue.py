@@ -8,27 +8,42 @@ from msgspec import Struct, field
 
 
 class PhysicalState(StrEnum):
-    """What a physical queue takes part in: everything, nothing, or receives alone."""
+    """What a physical queue takes part in: everything, nothing, or receives alone.
+
+    LEAVING is for receives alone, too, and is nobody's choice: the logical queue has fewer physical ones, or others,
+    and this one goes when it is empty.
+    """
 
     UP = "up"
     DOWN = "down"
     DRAINING = "draining"
+    LEAVING = "leaving"
 
 
 class PhysicalRecord(Struct, frozen=True, omit_defaults=True):
     """One physical queue. Its number is never used by two at a time; the prefix makes its message ids unique.
 
-    Of several, each gets messages by its share of all weights.
+    Of several, each gets messages by its share of all weights. The physical queues of a FIFO queue are of one
+    ``generation``: if there are to be more or fewer of them, all are replaced, so that each group has one place in each
+    generation.
     """
 
     number: int
     prefix: str
     weight: float = 1
     state: PhysicalState = PhysicalState.UP
+    generation: int = 0
+
+    @property
+    def leaves(self) -> bool:
+        return self.state is PhysicalState.LEAVING
 
 
 class QueueRecord(Struct, kw_only=True):
-    """A logical queue. ``attributes`` holds only what was set, with SQS's names and as strings."""
+    """A logical queue. ``attributes`` holds only what was set, with SQS's names and as strings.
+
+    Of its physical queues, those that leave are the last.
+    """
 
     uid: str
     account: str
@@ -41,16 +56,24 @@ class QueueRecord(Struct, kw_only=True):
     tags: dict[str, str] = field(default_factory=dict)
     purged_us: int = 0
 
+    @property
+    def staying(self) -> list[PhysicalRecord]:
+        return [part for part in self.physical if not part.leaves]
+
+    @property
+    def leaving(self) -> list[PhysicalRecord]:
+        return [part for part in self.physical if part.leaves]
+
 
 # A record in little memory: there may be very many of queues that nobody uses.
-_PackedPart = tuple[int, str, int | float, PhysicalState]
+_PackedPart = tuple[int, str, int | float, PhysicalState, int]
 _Packed = tuple[str, str, str, bool, int, int, list[_PackedPart], dict[str, str], dict[str, str], int]
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Packed).decode
 
 
 def pack(record: QueueRecord) -> bytes:
-    physical = [(part.number, part.prefix, part.weight, part.state) for part in record.physical]
+    physical = [(part.number, part.prefix, part.weight, part.state, part.generation) for part in record.physical]
     names, times = (record.account, record.name, record.fifo), (record.created_us, record.modified_us)
     rest = (physical, record.attributes, record.tags, record.purged_us)
     return _encode((record.uid, *names, *times, *rest))
@@ -63,12 +86,15 @@ class Glance(NamedTuple):
     account: str
     name: str
     physical: int
+    leaves_any: bool
     attributes: dict[str, str]
 
 
 def glance(packed: bytes) -> Glance:
     uid, account, name, _, _, _, physical, attributes, _, _ = _decode(packed)
-    return Glance(uid, account, name, len(physical), attributes)
+    # Those that leave are the last.
+    leaves_any = bool(physical) and physical[-1][3] is PhysicalState.LEAVING
+    return Glance(uid, account, name, len(physical), leaves_any, attributes)
 
 
 def unpack(packed: bytes) -> QueueRecord:
