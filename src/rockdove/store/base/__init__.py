@@ -3,9 +3,21 @@
 from rockdove.store.base.browsing import LATEST_US, MOST_PASSED, Browsing, Page, Scanned, Sight
 from rockdove.store.base.done import Done, T
 from rockdove.store.base.lease import Ended, Leased, Leases, Outcome
-from rockdove.store.base.physical import MOST_DEAD, UNKNOWN, Appended, Claimed, Counts, Draft, Hint, Physical, Want
+from rockdove.store.base.physical import (
+    MOST_DEAD,
+    MOST_DEAD_BYTES,
+    UNKNOWN,
+    Appended,
+    Claimed,
+    Counts,
+    Draft,
+    Hint,
+    Physical,
+    Want,
+)
 from rockdove.store.base.publication import Decision, Landings, Publications, Published, Standing
 from rockdove.store.base.record import (
+    MOST_RESERVED,
     AccountDropped,
     AccountPut,
     Change,
@@ -17,6 +29,7 @@ from rockdove.store.base.record import (
     Records,
     Reset,
     Snapshot,
+    StillHolds,
     TaskDropped,
     TaskPut,
 )
@@ -27,7 +40,9 @@ from rockdove.store.base.upkeep import Upkeep
 __all__ = [
     "LATEST_US",
     "MOST_DEAD",
+    "MOST_DEAD_BYTES",
     "MOST_PASSED",
+    "MOST_RESERVED",
     "UNKNOWN",
     "AccountDropped",
     "AccountPut",
@@ -62,6 +77,7 @@ __all__ = [
     "Sight",
     "Snapshot",
     "Standing",
+    "StillHolds",
     "Store",
     "T",
     "TaskDropped",

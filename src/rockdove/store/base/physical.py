@@ -11,6 +11,8 @@ from rockdove.store.base.done import Done
 
 # A claim goes no further when it has met so many dead entries: there may be millions, and its caller has to move them.
 MOST_DEAD = 100
+# The same of bytes: they are moved in one step.
+MOST_DEAD_BYTES = 2 * 1024 * 1024
 
 
 class Draft(Struct, array_like=True, gc=False):
@@ -68,7 +70,8 @@ class Claimed(Struct, array_like=True, gc=False):
     """What a claim got. Entries carry the new ``visible_us`` and ``receive_count``.
 
     dead: entries that have had their deliveries; they are hidden like the claimed ones, with the count unchanged, until
-    the caller moves them to the dead-letter queue. With `MOST_DEAD` of them, there may be more, and living ones behind.
+    the caller moves them to the dead-letter queue. With `MOST_DEAD` of them, or
+    `MOST_DEAD_BYTES`, there may be more, and living ones behind.
     next_us: with nothing claimed, when the next entry becomes visible; None if that is not in sight.
     claimed_us: when the claim was made; for a repeated attempt, when it was made first.
     expired: the ids of messages that it met, that were too old, and that it removed.
@@ -142,7 +145,7 @@ class Physical(Protocol):
         """What is believed now. Cheap, no I/O."""
 
     def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
-        """Store messages, all or none; ids grow in the order given."""
+        """Store messages, all or none; ids grow in the order given. `QueueGone`: it takes no more of them."""
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
         """Take visible entries and make them invisible. See `Store.delivered`."""
@@ -171,3 +174,6 @@ class Physical(Protocol):
 
     def find(self, id: int, done: Done[Entry | None]) -> None:
         """The entry as it is, or None if it is gone."""
+
+    def holds(self, groups: Sequence[str], done: Done[list[bool]]) -> None:
+        """Whether a FIFO queue holds messages of these groups, in any state."""

@@ -14,6 +14,9 @@ from rockdove.core.errors import StoreError
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord, unpack
 from rockdove.store.base.done import Done
 
+# Physical queues that were given out, and that no record names.
+MOST_RESERVED = 20_000
+
 
 class Conflict(StoreError):
     """Somebody else has changed it meanwhile."""
@@ -21,6 +24,10 @@ class Conflict(StoreError):
 
 class OverQuota(StoreError):
     """The account has as many physical queues as it may."""
+
+
+class StillHolds(StoreError):
+    """A physical queue that was to go, while others stay, holds messages."""
 
 
 class QueuePut(Struct, frozen=True, tag="queue"):
@@ -93,11 +100,19 @@ class Records(Protocol):
     def catch_up(self, done: Done[None]) -> None:
         """Ends when this process has heard of all that was changed before the call."""
 
-    def reserve(self, number: int, done: Done[list[PhysicalRecord]]) -> None:
-        """New physical queues, with numbers that no other has; they are kept once a queue's record names them."""
+    def reserve(self, number: int, uid: str, done: Done[list[PhysicalRecord]]) -> None:
+        """New physical queues of a queue, with numbers that no other has; they are kept once its record names them.
+
+        Of those that no record names, the latest `MOST_RESERVED` are kept apart. To put one that was not, and is
+        another's by now, is a `Conflict`. `OverQuota`: there are no more numbers.
+        """
 
     def put_queue(self, queue: QueueRecord, quota: int, seen: int, done: Done[int]) -> None:
-        """Create or replace a queue's record. Physical queues that it no longer names go, with all they hold.
+        """Create or replace a queue's record. Physical queues that it no longer names go.
+
+        If none stays, the queue is purged: they go with all they hold. If some stay, the others must be empty, or the
+        outcome is `StillHolds`. One that leaves takes no more messages, but on a FIFO queue those of groups that it
+        holds.
 
         If the account had more physical queues than ``quota`` then, the outcome is `OverQuota`.
         """

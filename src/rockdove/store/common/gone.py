@@ -42,6 +42,9 @@ class GonePhysical:
     def find(self, id: int, done: Done[Entry | None]) -> None:
         done(None)
 
+    def holds(self, groups: Sequence[str], done: Done[list[bool]]) -> None:
+        done([False] * len(groups))
+
 
 def gone() -> StoreError:
-    return QueueGone("the queue was purged or deleted meanwhile")
+    return QueueGone("the physical queue is gone, or takes no more messages")

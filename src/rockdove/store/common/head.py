@@ -73,7 +73,7 @@ class Head:
             self._late[entry.id] = entry
         if self.bound is None or key < self.bound:
             self._entries[entry.id] = entry
-            self._bytes += len(entry.message.body)
+            self._bytes += stored_bytes(entry.message)
             heapq.heappush(self._heap, key)
             if len(self._entries) > MOST or self._bytes > MOST_BYTES or self._has_many_left_over():
                 self._trim()
@@ -87,7 +87,7 @@ class Head:
                 late[entry.id] = entry
             if bound is None or key < bound:
                 entries[entry.id] = entry
-                self._bytes += len(entry.message.body)
+                self._bytes += stored_bytes(entry.message)
                 heapq.heappush(heap, key)
                 if len(entries) > MOST or self._bytes > MOST_BYTES:
                     self._trim()
@@ -109,7 +109,7 @@ class Head:
     def _drop(self, id: int) -> Entry | None:
         entry = self._entries.pop(id, None)
         if entry is not None:
-            self._bytes -= len(entry.message.body)
+            self._bytes -= stored_bytes(entry.message)
         return entry
 
     def get(self, id: int) -> Entry | None:
@@ -125,7 +125,7 @@ class Head:
             entry = entries.get(id)
             if entry is not None and entry.visible_us == visible_us:
                 del entries[id]
-                self._bytes -= len(entry.message.body)
+                self._bytes -= stored_bytes(entry.message)
                 found.append(entry)
         if len(found) <= limit:
             return found
@@ -191,7 +191,7 @@ class Head:
         keys = sorted((entry.visible_us, entry.id) for entry in self._entries.values())
         keep, size = 0, 0
         for _, id in keys[:KEPT]:
-            size += len(self._entries[id].message.body)
+            size += stored_bytes(self._entries[id].message)
             if keep and size > KEPT_BYTES:
                 break
             keep += 1

@@ -80,6 +80,8 @@ class KeyFile:
         # Whole, or not there: half a key would be in the way of every later one.
         aside = self.path.with_name(f"{KEY_FILE}.new")
         try:
+            # With data on other machines, nobody else has made it.
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             aside.unlink(missing_ok=True)
             try:
                 _write(aside, f"{_FORMAT}{b64encode(key).decode()}\n".encode())

@@ -46,6 +46,14 @@ def task_scope(task: MoveTask) -> Scope:
     return "task", parse_arn(task.source_arn) or task.source_arn
 
 
+def conflict() -> Conflict:
+    return Conflict("somebody else has changed it meanwhile")
+
+
+def over_quota() -> OverQuota:
+    return OverQuota("the account has as many physical queues as it may")
+
+
 class Ledger:
     """For the event loop's thread. Records in it are never changed, only replaced."""
 
@@ -57,6 +65,8 @@ class Ledger:
         # Packed, by uid; and which of them has a physical queue.
         self._queues: dict[str, bytes] = {}
         self._by_number: dict[int, str] = {}
+        # Of all physical queues that there were.
+        self.largest_number = 0
         self._deleted: dict[tuple[str, str], DeletedQueue] = {}
         self._tasks: dict[str, MoveTask] = {}
         self._accounts: dict[str, Account] = {}
@@ -86,6 +96,12 @@ class Ledger:
         self._accounts = {account.id: account for account in accounts}
         self._former = dict.fromkeys(former)
 
+    def forget_all(self) -> None:
+        """Before all is loaded anew."""
+        self._queues.clear()
+        self._by_number.clear()
+        self._physical.clear()
+
     def snapshot(self) -> Snapshot:
         return Snapshot(
             self.version,
@@ -105,6 +121,10 @@ class Ledger:
         """Which queue has the physical queue of that number."""
         return self.queue(self._by_number.get(number, ""))
 
+    def has_number(self, number: int) -> bool:
+        """Whether a queue has the physical queue of that number."""
+        return number in self._by_number
+
     def keys(self, numbers: Iterable[int]) -> list[tuple[str, str]]:
         """Accounts and names of the queues that have these physical ones."""
         found = {self._by_number[number]: None for number in numbers if number in self._by_number}
@@ -116,6 +136,7 @@ class Ledger:
         self._queues[queue.uid] = pack(queue)
         for part in queue.physical:
             self._by_number[part.number] = queue.uid
+            self.largest_number = max(self.largest_number, part.number)
 
     def _forget_numbers(self, queue: QueueRecord | None) -> None:
         for part in () if queue is None else queue.physical:
@@ -134,8 +155,8 @@ class Ledger:
         if waiting is not None:
             waiting.append(lambda: self.write(scope, seen, commit, change, done))
             return
-        if self._changed.get(scope, self._forgotten) > seen:
-            done(Conflict("somebody else has changed it meanwhile"))
+        if self.has_changed(scope, seen):
+            done(conflict())
             return
         self._writing[scope] = deque()
 
@@ -154,15 +175,48 @@ class Ledger:
 
         commit(committed)
 
+    def has_changed(self, scope: Scope, seen: int) -> bool:
+        """Since that version, as far as is known."""
+        return self._changed.get(scope, self._forgotten) > seen
+
+    def more_physical(self, queue: QueueRecord) -> int:
+        """How many physical queues its account has more with this record."""
+        before = self.queue(queue.uid)
+        return len(queue.physical) - (0 if before is None else len(before.physical))
+
+    def exceeds(self, queue: QueueRecord, quota: int) -> bool:
+        """Whether its account would have more physical queues with this record, and more than it may."""
+        more = self.more_physical(queue)
+        return more > 0 and self._physical[queue.account] + more > quota
+
+    def hear(self, change: Change) -> None:
+        """Somebody else has made a change."""
+        if isinstance(change, QueuePut):
+            self._physical[change.queue.account] += self.more_physical(change.queue)
+        self._publish(self._scope_of(change), change)
+
+    def _scope_of(self, change: Change) -> Scope:
+        match change:
+            case QueuePut(queue=queue):
+                return queue_scope(queue.account, queue.name)
+            case QueueDropped(deleted=gone):
+                return queue_scope(gone.account, gone.name)
+            case TaskPut(task=task):
+                return task_scope(task)
+            case TaskDropped(task_id=task_id):
+                known = self._tasks.get(task_id)
+                return ("task", task_id) if known is None else task_scope(known)
+            case _:
+                return ACCOUNTS
+
     def put_queue(self, queue: QueueRecord, quota: int, seen: int, commit: Commit, done: Done[int]) -> None:
         account = queue.account
 
         def commit_within(committed: Done[None]) -> None:
-            before = self.queue(queue.uid)
-            more = len(queue.physical) - (0 if before is None else len(before.physical))
-            if more > 0 and self._physical[account] + more > quota:
-                committed(OverQuota("the account has as many physical queues as it may"))
+            if self.exceeds(queue, quota):
+                committed(over_quota())
                 return
+            more = self.more_physical(queue)
             self._physical[account] += more
 
             def told(outcome: StoreError | None) -> None:

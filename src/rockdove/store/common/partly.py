@@ -18,14 +18,14 @@ class Choice(Struct):
 def choose(counted: Sequence[tuple[Winner, int]], alone: dict[int, int], partly: Partly) -> Choice | None:
     """``counted``: the attempts and what they have staged. ``alone``: the partitions, and what was published of them.
 
-    None: those partitions are not the same now, and nobody has said what to do.
+    None: nobody has said what to do with those partitions, or they have other numbers of messages now.
     """
     chosen, before = list(counted), sum(alone.values())
     if not alone or partly == "again":
         before = 0
     elif partly == "skip":
         chosen = []
-    elif alone.items() <= {(winner.partition, number) for winner, number in counted}:
+    elif partly == "match" and alone.items() <= {(winner.partition, number) for winner, number in counted}:
         chosen = [(winner, number) for winner, number in counted if winner.partition not in alone]
     else:
         return None

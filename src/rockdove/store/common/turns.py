@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rockdove.store.base import Claimed, Want
+from rockdove.store.common.size import stored_bytes
 
 # What all claims under way may bring, and how many they may be: each brings one message at least.
 MOST_BYTES = 2 * 1024 * 1024
@@ -144,7 +145,7 @@ def within(want: Want, size: int, is_alone: bool) -> Want:
 def claimed_bytes(claimed: Claimed) -> int:
     size = 0
     for entry in claimed.entries:
-        size += len(entry.message.body)
+        size += stored_bytes(entry.message)
     for entry in claimed.dead:
-        size += len(entry.message.body)
+        size += stored_bytes(entry.message)
     return size

@@ -78,7 +78,7 @@ class MemoryTransfers:
         assert isinstance(target, MemoryPhysical)
         here, there = source.pile, target.pile
         moved: list[Appended] | StoreError
-        if there is None:
+        if there is None or target.refuses(drafts):
             moved = gone()
         else:
             pairs = zip(ids, drafts, strict=True)

@@ -82,6 +82,9 @@ class FifoLine:
         for name in list(self._groups):
             self._take_turn(name)
 
+    def holds(self, group: str) -> bool:
+        return group in self._groups
+
     def _draw_group(self, draw: Draw, group: Group, want: Want, now_us: int) -> None:
         while len(draw.entries) < want.limit and (first := group.first()) is not None:
             entry = self._entries[first]

@@ -5,7 +5,7 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from rockdove.core.message import Entry
-from rockdove.store.base import Want
+from rockdove.store.base import Draft, Want
 
 
 class Draw(Struct):
@@ -48,8 +48,11 @@ class Line(Protocol):
     def delay(self, delay_us: int) -> None:
         """The queue's delay, where it holds for messages that wait."""
 
+    def holds(self, group: str) -> bool:
+        """Whether there are messages of a group, where groups have an order."""
 
-def group_of(entry: Entry) -> str:
+
+def group_of(entry: Entry | Draft) -> str:
     """The message's group; none and an empty one are the same."""
     extra = entry.message.extra
     return (extra.group_id or "") if extra is not None else ""

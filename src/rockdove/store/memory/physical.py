@@ -36,6 +36,14 @@ class MemoryPhysical:
     def record(self) -> PhysicalRecord:
         return self._record
 
+    def take_record(self, record: PhysicalRecord) -> None:
+        """The same physical queue may leave from now on, or stay."""
+        self._record = record
+
+    def refuses(self, drafts: Sequence[Draft]) -> bool:
+        """Whether it leaves, and does not take these any more."""
+        return self._record.leaves and (self.pile is None or not self.pile.holds_groups_of(drafts))
+
     def hint(self) -> Hint:
         if self.pile is None:
             return _EMPTY
@@ -48,13 +56,18 @@ class MemoryPhysical:
         """Whether published messages are about to come."""
         return self._record.number in self._unlanded
 
+    @property
+    def holds_any(self) -> bool:
+        """Whether it has messages, or counts those that have not landed."""
+        return self.is_landing or (self.pile is not None and self.pile.count().total > 0)
+
     def drop(self) -> None:
         if self.pile is not None:
             self.pile.leave()
         self.pile = None
 
     def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
-        if self.pile is None:
+        if self.pile is None or self.refuses(drafts):
             tell_soon(done, gone())
             return
         tell_soon(done, self.pile.append(drafts))
@@ -97,6 +110,9 @@ class MemoryPhysical:
 
     def find(self, id: int, done: Done[Entry | None]) -> None:
         tell_soon(done, self.pile.find(id) if self.pile else None)
+
+    def holds(self, groups: Sequence[str], done: Done[list[bool]]) -> None:
+        tell_soon(done, [self.pile is not None and self.pile.holds(group) for group in groups])
 
     # Who waits for messages is told after the outcome.
 

@@ -20,7 +20,7 @@ from rockdove.store.base import Appended, Claimed, Counts, Draft, Hint, Page, Sc
 from rockdove.store.common.heap import Heap
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.memory.fifo import FifoLine
-from rockdove.store.memory.line import Draw, Line
+from rockdove.store.memory.line import Draw, Line, group_of
 from rockdove.store.memory.recent import Recent
 from rockdove.store.memory.standard import StandardLine
 
@@ -199,6 +199,23 @@ class Pile:
 
     def find(self, id: int) -> Entry | None:
         return copy(self._entries.get(id))
+
+    def holds(self, group: str) -> bool:
+        return self._line.holds(group)
+
+    def holds_groups_of(self, drafts: Sequence[Draft]) -> bool:
+        """Whether it holds messages of the groups of all that are not duplicates."""
+        now_us = self._clock.now_us()
+        keys: set[str] = set()
+        for draft in drafts:
+            key = draft.deduplication_key
+            if key is not None and (key in keys or self._past.sent.get(key, now_us) is not None):
+                continue
+            if not self._line.holds(group_of(draft)):
+                return False
+            if key is not None:
+                keys.add(key)
+        return True
 
     def in_flight(self) -> int:
         self._pass_time()

@@ -167,6 +167,9 @@ class MemoryPublications:
         if chunks is None or chunks[0] is not landing or not _are_kept(places):
             tell_soon(done, None)
             return
+        if _refuse(places):
+            tell_soon(done, gone())
+            return
         tell_soon(done, self._append(places))
         chunks.popleft()
         if not chunks:
@@ -195,7 +198,7 @@ class MemoryPublications:
         if standing.winner is not None or standing.too_old:
             return Published(standing)
         places = [(self._physical(physical.record.number), drafts) for physical, drafts in parts]
-        if not _are_kept(places):
+        if not _are_kept(places) or _refuse(places):
             return gone()
         appended = self._append(places)
         self._has_published(name, attempt, sum(map(len, appended)))
@@ -247,6 +250,11 @@ class MemoryPublications:
 def _are_kept(places: _Places) -> bool:
     """Whether none of them was purged or deleted."""
     return all(place is not None and place.pile is not None for place, _ in places)
+
+
+def _refuse(places: _Places) -> bool:
+    """Whether one of them leaves, and does not take these any more."""
+    return any(place is not None and place.refuses(drafts) for place, drafts in places)
 
 
 def _of(name: PublicationName) -> _Application:

@@ -73,6 +73,10 @@ class StandardLine:
     def delay(self, delay_us: int) -> None:
         """On standard queues a new delay holds only for messages to come."""
 
+    def holds(self, group: str) -> bool:
+        """Groups have no order here."""
+        return False
+
     def _fill(self, draw: Draw, want: Want) -> None:
         need = want.limit - len(draw.entries)
         window = self._window(draw, want, need + (want.order_hint or UNORDERED_WINDOW) - 1)

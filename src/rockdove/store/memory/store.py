@@ -5,8 +5,9 @@ from collections.abc import Sequence, Set
 from random import Random
 
 from rockdove.core.clock import Clock
+from rockdove.core.errors import StoreError
 from rockdove.core.queue import PhysicalRecord, QueueRecord
-from rockdove.store.base import Arrived, Done, Effort, Physical, Snapshot
+from rockdove.store.base import Arrived, Done, Effort, Physical, Snapshot, StillHolds
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.ledger import Ledger
 from rockdove.store.memory.capability import MemoryBrowsing, MemoryTransfers, MemoryUpkeep
@@ -79,18 +80,26 @@ class MemoryStore:
             return self._begin(queue, record)
         return MemoryPhysical(record, None, self.arrivals, self._unlanded)
 
-    def _put_queue(self, queue: QueueRecord) -> None:
-        self._end(queue, keep={record.number for record in queue.physical})
+    def _put_queue(self, queue: QueueRecord) -> StoreError | None:
+        before = self.ledger.queue(queue.uid)
+        there = set() if before is None else {record.number for record in before.physical}
+        kept = {record.number for record in queue.physical}
+        if there & kept and any(self._physical[number].holds_any for number in there - kept):
+            return StillHolds("a physical queue that was to go holds messages")
+        self._end(queue, keep=kept)
         for record in queue.physical:
-            self.records.reserved.discard(record.number)
+            self.records.reserved.pop(record.number, None)
             if record.number not in self._physical:
                 self._begin(queue, record)
+            self._physical[record.number].take_record(record)
+        return None
 
-    def _drop_queue(self, queue: QueueRecord) -> None:
+    def _drop_queue(self, queue: QueueRecord) -> StoreError | None:
         self._end(queue, keep=set())
         self.leases.drop_queue(queue.uid)
         self.publications.drop_queue(queue.uid)
         self._pasts.pop(queue.uid, None)
+        return None
 
     def _begin(self, queue: QueueRecord, record: PhysicalRecord) -> MemoryPhysical:
         past = self._pasts.setdefault(queue.uid, Past())

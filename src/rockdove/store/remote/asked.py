@@ -73,6 +73,12 @@ class Find(Struct, array_like=True, tag=7, gc=False):
     id: int
 
 
+class Holds(Struct, array_like=True, tag=44, gc=False):
+    token: int
+    physical: int
+    groups: list[str]
+
+
 # What has no outcome.
 
 
@@ -242,6 +248,7 @@ class DiscardStage(Struct, array_like=True, tag=42, gc=False):
 class Reserve(Struct, array_like=True, tag=30, gc=False):
     token: int
     number: int
+    uid: str
 
 
 class PutQueue(Struct, array_like=True, tag=31, gc=False):
@@ -320,6 +327,7 @@ Verb: TypeAlias = (
     | Release
     | CountEntries
     | Find
+    | Holds
     | Delivered
     | Listen
     | Unlisten

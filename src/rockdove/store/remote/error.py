@@ -1,10 +1,11 @@
 """Errors of a store on their way between processes."""
 
-from rockdove.core.errors import QueueGone, StoreError, StoreFull
-from rockdove.store.base import Conflict, OverQuota
+from rockdove.core.errors import QueueAway, QueueGone, StoreError, StoreFull, StoreInterrupted
+from rockdove.store.base import Conflict, OverQuota, StillHolds
 
 _KINDS: dict[str, type[StoreError]] = {
-    kind.__name__: kind for kind in (StoreError, StoreFull, QueueGone, Conflict, OverQuota)
+    kind.__name__: kind
+    for kind in (StoreError, StoreFull, StoreInterrupted, QueueAway, QueueGone, Conflict, OverQuota, StillHolds)
 }
 
 
@@ -13,8 +14,8 @@ class StoreAway(StoreError):
 
 
 def named(error: StoreError) -> str:
-    name = type(error).__name__
-    return name if name in _KINDS else StoreError.__name__
+    """The kind of an error, or the nearest that the other end knows."""
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _KINDS)
 
 
 def made(kind: str, text: str) -> StoreError:

@@ -14,6 +14,7 @@ from rockdove.core.message import Entry, Message
 from rockdove.store.base import Claimed, Physical, Scanned, Store
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.gone import GonePhysical, gone
+from rockdove.store.common.size import stored_bytes
 from rockdove.store.common.turns import claimed_bytes
 from rockdove.store.remote import asked, told
 from rockdove.store.remote.error import named
@@ -69,6 +70,7 @@ class FrontEnd(Framed):
             asked.Release: self._release,
             asked.CountEntries: self._count,
             asked.Find: self._find,
+            asked.Holds: self._holds,
             asked.Delivered: self._delivered,
             asked.Listen: self._listen,
             asked.Unlisten: self._unlisten,
@@ -203,6 +205,9 @@ class FrontEnd(Framed):
     def _find(self, verb: asked.Find) -> None:
         self._physical(verb.physical).find(verb.id, self.outcome(verb.token, told.DoneEntry))
 
+    def _holds(self, verb: asked.Holds) -> None:
+        self._physical(verb.physical).holds(verb.groups, self.outcome(verb.token, told.DoneFlags))
+
     # Hints and wake-ups.
 
     def _refresh(self, verb: asked.Refresh) -> None:
@@ -230,7 +235,7 @@ class FrontEnd(Framed):
 
 def _light(entry: Entry) -> Entry:
     """Without its message if that is large: a client may take its time to read, and nobody counts what is held here."""
-    if len(entry.message.body) < _LARGE_BYTES:
+    if stored_bytes(entry.message) < _LARGE_BYTES:
         return entry
     return Entry(entry.id, entry.visible_us, _LEFT_OUT, entry.receive_count, entry.first_received_us)
 
@@ -302,7 +307,7 @@ def _browsing(front_end: FrontEnd) -> _Verbs:
 def _records(front_end: FrontEnd) -> _Verbs:
     records, outcome = front_end.store.records, front_end.outcome
     return {
-        asked.Reserve: lambda verb: records.reserve(verb.number, outcome(verb.token, told.DoneReserved)),
+        asked.Reserve: lambda verb: records.reserve(verb.number, verb.uid, outcome(verb.token, told.DoneReserved)),
         asked.PutQueue: lambda verb: records.put_queue(verb.queue, verb.quota, verb.seen, outcome(verb.token)),
         asked.DropQueue: lambda verb: records.drop_queue(verb.queue, verb.deleted_us, verb.seen, outcome(verb.token)),
         asked.PutTask: lambda verb: records.put_task(verb.task, verb.seen, outcome(verb.token)),

@@ -26,6 +26,10 @@ class RemotePhysical:
         return self.known
 
     def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
+        if self.record.leaves:
+            # Not together with others: it takes messages of some groups, and not of others.
+            self._ask(done, asked.Append, self._number, drafts)
+            return
         self._ask_together(done, asked.Append, self._number, drafts)
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
@@ -51,6 +55,9 @@ class RemotePhysical:
 
     def find(self, id: int, done: Done[Entry | None]) -> None:
         self._ask(done, asked.Find, self._number, id)
+
+    def holds(self, groups: Sequence[str], done: Done[list[bool]]) -> None:
+        self._ask(done, asked.Holds, self._number, groups)
 
 
 def _first(done: Done[bool], found: list[bool] | StoreError) -> None:

@@ -44,8 +44,8 @@ class RemoteRecords:
         """What the owner has said before its answer comes before it."""
         self._ask(done, asked.CatchUp)
 
-    def reserve(self, number: int, done: Done[list[PhysicalRecord]]) -> None:
-        self._ask(done, asked.Reserve, number)
+    def reserve(self, number: int, uid: str, done: Done[list[PhysicalRecord]]) -> None:
+        self._ask(done, asked.Reserve, number, uid)
 
     def put_queue(self, queue: QueueRecord, quota: int, seen: int, done: Done[int]) -> None:
         self._ask(done, asked.PutQueue, queue, quota, seen)

@@ -87,6 +87,7 @@ class RemoteStore:
         found = self._physical.get(record.number)
         if found is None or found.record.prefix != record.prefix:
             found = self._physical[record.number] = RemotePhysical(self.link, record)
+        found.record = record
         return found
 
     def delivered(self, physical: Physical, claims: Sequence[tuple[int, int]]) -> None:

@@ -9,6 +9,7 @@ import apsw
 
 from rockdove.core.errors import StoreError
 from rockdove.store.base import Appended, Done, Draft, Physical
+from rockdove.store.common.gone import gone
 from rockdove.store.common.ledger import Ledger
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.sqlite.fifo import FifoQueue
@@ -61,8 +62,8 @@ class SqliteTransfers:
 
         def call(db: apsw.Connection) -> tuple[list[Appended], list[Change], list[Change]] | StoreError:
             kept = db.execute("SELECT queue FROM physical WHERE number = ?", (target.record.number,)).get
-            if kept is None:
-                return StoreError("the queue to transfer to is gone")
+            if kept is None or target.refuses(db, drafts, now):
+                return gone()
             removed, out = source.remove_in(db, list(ids), now)
             appended, into = target.append_in(db, [by_id[id] for id in removed], first, now)
             return appended, out, into

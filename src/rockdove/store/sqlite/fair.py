@@ -9,12 +9,11 @@ from typing import Any
 import apsw
 
 from rockdove.core.errors import StoreError
-from rockdove.core.fairness import Shares
 from rockdove.core.ids import physical_of
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
-from rockdove.store.base import MOST_DEAD, Appended, Claimed, Draft, Want
-from rockdove.store.common.size import stored_bytes
+from rockdove.store.base import Appended, Claimed, Done, Draft, Want
+from rockdove.store.common.size import DeadBound, stored_bytes
 from rockdove.store.common.tally import Tally
 from rockdove.store.sqlite import statement
 from rockdove.store.sqlite.group_order import GroupOrder, Place
@@ -23,6 +22,7 @@ from rockdove.store.sqlite.numbers import Numbers
 from rockdove.store.sqlite.row import entries
 from rockdove.store.sqlite.shared import Shared
 from rockdove.store.sqlite.shelf import Change
+from rockdove.store.sqlite.together import Together
 
 # Groups looked at by one claim, most of them only when they had nothing left after the last look.
 MOST_PROBES = 1_000
@@ -43,11 +43,11 @@ class FairQueue(GroupedQueue):
     """Takes over from a `PlainQueue` at its first message with a group, and goes on with its ids and counts."""
 
     def __init__(
-        self, shared: Shared, queue: str, record: PhysicalRecord, numbers: Numbers, tally: Tally, shares: Shares
+        self, shared: Shared, queue: str, record: PhysicalRecord, numbers: Numbers, tally: Tally, together: Together
     ) -> None:
-        super().__init__(shared, queue, record, numbers, tally)
+        super().__init__(shared, queue, record, numbers, tally, together)
         # Of the logical queue: who is noisy on all physical ones together is noisy on each.
-        self.shares = shares
+        self.shares = together.shares
         # All groups but the empty one, which every claim looks at.
         self._turns = GroupOrder()
         # Where the search for groups on disk goes on.
@@ -73,6 +73,12 @@ class FairQueue(GroupedQueue):
                     self.shares.hold(change.id, change.group, t)
                     continue
             self.shares.drop(change.id)
+
+    def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
+        if self.record.leaves:
+            done(self.gone())
+        else:
+            super().append(drafts, done)
 
     def append_in(
         self, db: apsw.Connection, drafts: Sequence[Draft], first_id: int, now_us: int
@@ -131,6 +137,7 @@ class FairQueue(GroupedQueue):
     ) -> tuple[Claimed, list[Change]]:
         claimed, changes = Claimed([], [], claimed_us=now_us), list[Change]()
         taken: set[int] = set()
+        bound = DeadBound(claimed.dead)
         self._turns.take_news()
         # Once more as long as dead or expired ones are found: the living may stand behind them.
         more = True
@@ -139,7 +146,7 @@ class FairQueue(GroupedQueue):
             for row in self._candidates(db, want, noisy, taken, now_us):
                 if len(claimed.entries) == want.limit or (want.room_bytes and claimed.bytes >= want.room_bytes):
                     break
-                if len(claimed.dead) >= MOST_DEAD:
+                if bound.is_reached:
                     break
                 if row.id in taken:
                     continue
@@ -153,7 +160,7 @@ class FairQueue(GroupedQueue):
                 changes.append(change)
                 if want.room_bytes and not dead:
                     claimed.bytes += stored_bytes(new.message)
-            more = passed < len(claimed.dead) + len(claimed.expired) and len(claimed.dead) < MOST_DEAD
+            more = passed < len(claimed.dead) + len(claimed.expired) and not bound.is_reached
         if not claimed.entries:
             claimed.next_us = self.next_us(db, now_us)
         return claimed, changes

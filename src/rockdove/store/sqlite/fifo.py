@@ -20,8 +20,8 @@ from rockdove.core import ids as entry_ids
 from rockdove.core.clock import SECOND_US
 from rockdove.core.limits import DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.message import Entry
-from rockdove.store.base import MOST_DEAD, Appended, Claimed, Done, Draft, Want
-from rockdove.store.common.size import stored_bytes
+from rockdove.store.base import Appended, Claimed, Done, Draft, Want
+from rockdove.store.common.size import DeadBound, stored_bytes
 from rockdove.store.sqlite import statement
 from rockdove.store.sqlite.grouped import WAITING_US, GroupedQueue, group_of
 from rockdove.store.sqlite.row import entries
@@ -44,6 +44,24 @@ class FifoQueue(GroupedQueue):
 
     delay_us = 0
 
+    def refuses(self, db: apsw.Connection, drafts: Sequence[Draft], now_us: int) -> bool:
+        """One that leaves takes messages of groups that it holds: their order is here. Others have a new place."""
+        if not self.record.leaves:
+            return False
+        held: set[str] = set()
+        keys: set[str] = set()
+        for draft in drafts:
+            key, extra = draft.deduplication_key, draft.message.extra
+            group = (extra.group_id if extra else None) or ""
+            if group in held or key in keys or self._seen(db, key, now_us) is not None:
+                continue
+            if not self.holds_group(db, group):
+                return True
+            held.add(group)
+            if key is not None:
+                keys.add(key)
+        return False
+
     def append_in(
         self, db: apsw.Connection, drafts: Sequence[Draft], first_id: int, now_us: int
     ) -> tuple[list[Appended], list[Change]]:
@@ -56,8 +74,8 @@ class FifoQueue(GroupedQueue):
                 continue
             extra = draft.message.extra
             group = (extra.group_id if extra else None) or ""
-            first = db.execute("SELECT 1 FROM entry WHERE pq = ? AND grp = ? LIMIT 1", (self.record.number, group)).get
-            self.insert(db, id, draft.visible_us if first is None else WAITING_US + id, group, draft)
+            t = WAITING_US + id if self.holds_group(db, group) else draft.visible_us
+            self.insert(db, id, t, group, draft)
             new = Appended(id, self.message_id(id, draft.message))
             if draft.deduplication_key is not None:
                 db.execute(
@@ -84,10 +102,11 @@ class FifoQueue(GroupedQueue):
                 return again
         claimed, changes = Claimed([], [], claimed_us=now_us), list[Change]()
         visited: set[str] = set()
+        bound = DeadBound(claimed.dead)
 
         def is_enough() -> bool:
             is_full = want.room_bytes > 0 and claimed.bytes >= want.room_bytes
-            return len(claimed.entries) == want.limit or is_full or len(claimed.dead) >= MOST_DEAD
+            return len(claimed.entries) == want.limit or is_full or bound.is_reached
 
         while not is_enough():
             sql = "SELECT grp FROM entry WHERE pq = ? AND t <= ? ORDER BY t, id LIMIT ?"

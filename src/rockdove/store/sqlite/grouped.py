@@ -26,12 +26,11 @@ class GroupedQueue(Shelf):
             done(self.gone())
             return
         now, first = self.clock.now_us(), self.numbers.take(len(drafts))
-        self.change(
-            lambda db: self.append_in(db, drafts, first, now),
-            done,
-            brought=drafts,
-            told=lambda _: self.told_appended(drafts),
-        )
+
+        def call(db: apsw.Connection) -> tuple[list[Appended], list[Change]] | StoreError:
+            return self.gone() if self.refuses(db, drafts, now) else self.append_in(db, drafts, first, now)
+
+        self.change(call, done, brought=drafts, told=lambda _: self.told_appended(drafts))
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
         if self.dropped or not self.tally.total:

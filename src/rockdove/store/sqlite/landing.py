@@ -9,9 +9,10 @@ from typing import Any
 import apsw
 import msgspec
 
-from rockdove.core.errors import StoreError, StoreFull, StoreInterrupted
+from rockdove.core.errors import QueueGone, StoreError, StoreFull, StoreInterrupted
 from rockdove.core.publication import WHOLE, Landing, Parcel, PublicationName
 from rockdove.store.base import Appended, Done, Draft, Physical
+from rockdove.store.common.gone import gone
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.common.unlanded import Unlanded
 from rockdove.store.sqlite.fifo import FifoQueue
@@ -82,11 +83,13 @@ class SqliteLandings:
         name, now_us = landing.name, self._clock.now_us()
         key = (name.queue, name.application, name.batch, landing.attempt)
 
-        def call(db: apsw.Connection) -> tuple[list[list[Appended]] | None, list[list[Change]]] | StoreFull:
+        def call(db: apsw.Connection) -> tuple[list[list[Appended]] | None, list[list[Change]]] | StoreError:
             if self._room.tight:
                 return StoreFull(FULL)
             if not all(is_kept(db, face) for face, _, _ in places):
                 return None, []
+            if any(face.refuses(db, drafts, now_us) for face, drafts, _ in places):
+                return gone()
             db.execute(_TAKE, (*key, landing.chunk))
             if not db.changes():
                 return None, []
@@ -97,7 +100,8 @@ class SqliteLandings:
 
         def landed(outcome: tuple[list[list[Appended]] | None, list[list[Change]]] | StoreError) -> None:
             if isinstance(outcome, StoreError):
-                self.unlanded.fail(name, StoreInterrupted(str(outcome)))
+                if not isinstance(outcome, QueueGone):
+                    self.unlanded.fail(name, StoreInterrupted(str(outcome)))
                 done(outcome)
                 return
             appended, all_changes = outcome

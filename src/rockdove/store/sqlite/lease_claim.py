@@ -10,9 +10,9 @@ import msgspec
 
 from rockdove.core.lease import LEASED_US
 from rockdove.core.message import Entry
-from rockdove.store.base import MOST_DEAD, Claimed, Want
+from rockdove.store.base import Claimed, Want
 from rockdove.store.base.lease import left
-from rockdove.store.common.size import stored_bytes
+from rockdove.store.common.size import DeadBound, stored_bytes
 from rockdove.store.sqlite import statement
 from rockdove.store.sqlite.grouped import GroupedQueue
 from rockdove.store.sqlite.row import decode_rows, entry
@@ -66,7 +66,8 @@ def claim(
 def _claim_plain(db: apsw.Connection, shelf: Shelf, want: Want, now_us: int) -> tuple[Claimed, list[Change]]:
     claimed, changes = Claimed([], [], claimed_us=now_us), list[Change]()
     hidden_us = now_us + want.timeout_us
-    while (now := left(want, claimed)).limit > 0 and now.room_bytes > 0 and len(claimed.dead) < MOST_DEAD:
+    bound = DeadBound(claimed.dead)
+    while (now := left(want, claimed)).limit > 0 and now.room_bytes > 0 and not bound.is_reached:
         text = db.execute(_VISIBLE, (shelf.record.number, now_us, now.limit, now.room_bytes)).get
         rows = [entry(row) for row in decode_rows(text)]
         if not rows:

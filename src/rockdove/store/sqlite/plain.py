@@ -12,15 +12,14 @@ import apsw
 
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import StoreError
-from rockdove.core.fairness import Shares
 from rockdove.core.ids import SEQUENCE_MASK
 from rockdove.core.lease import LEASED_US
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
-from rockdove.store.base import MOST_DEAD, Appended, Claimed, Counts, Done, Draft, Want
+from rockdove.store.base import Appended, Claimed, Counts, Done, Draft, Want
 from rockdove.store.common.head import FETCHED_BYTES, KEPT, LOW, START, Head
 from rockdove.store.common.pin import Pins
-from rockdove.store.common.size import extra_text
+from rockdove.store.common.size import DeadBound, extra_text
 from rockdove.store.common.tally import Tally
 from rockdove.store.sqlite import statement
 from rockdove.store.sqlite.numbers import Numbers
@@ -28,6 +27,7 @@ from rockdove.store.sqlite.row import decode_rows, entries, entry
 from rockdove.store.sqlite.shared import Shared
 from rockdove.store.sqlite.shelf import Change, Shelf, State
 from rockdove.store.sqlite.statement import APPEND, MOVE
+from rockdove.store.sqlite.together import Together
 from rockdove.store.sqlite.writer import Batch
 
 # What one append has put into a batch: its entries, where they went, and who waits for it.
@@ -44,12 +44,10 @@ class PlainQueue(Shelf):
         record: PhysicalRecord,
         numbers: Numbers,
         tally: Tally,
-        shares: Shares,
+        together: Together,
         empty: bool,
     ) -> None:
-        super().__init__(shared, queue, record, numbers, tally)
-        # For the kind of queue that it becomes with the first group.
-        self.shares = shares
+        super().__init__(shared, queue, record, numbers, tally, together)
         self.head = Head(None if empty else START)
         self._parked: list[tuple[Want, Done[Claimed]]] = []
         # Entries that calls on their way to the disk work on, and how many: no claim may be decided on them meanwhile.
@@ -71,7 +69,7 @@ class PlainQueue(Shelf):
             claim(want, done)
 
     def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
-        if self.dropped:
+        if self.dropped or self.record.leaves:
             done(self.gone())
             return
         batch = self.writer.batch
@@ -145,7 +143,8 @@ class PlainQueue(Shelf):
         claimed = Claimed([], [], None, now)
         before: list[Entry] = []
         expired: list[int] = []
-        while len(claimed.entries) < want.limit and len(claimed.dead) < MOST_DEAD:
+        bound = DeadBound(claimed.dead)
+        while len(claimed.entries) < want.limit and not bound.is_reached:
             found = head.take(now, want.limit - len(claimed.entries), want.order_hint, self.rng)
             if want.room_bytes:
                 found = head.fit(found, want, claimed)

@@ -14,6 +14,7 @@ from rockdove.core.errors import StoreError, StoreFull
 from rockdove.core.limits import APPLICATION_S, PUBLISHED_S, REMEMBERED_BATCHES, STAGED_S
 from rockdove.core.publication import WHOLE, Parcel, Partly, PublicationName, Winner
 from rockdove.store.base import Appended, Decision, Done, Draft, Physical, Published, Standing
+from rockdove.store.common.gone import gone
 from rockdove.store.common.partly import choose
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.sqlite.fifo import FifoQueue
@@ -141,8 +142,8 @@ class SqlitePublications:
             standing = _standing(db, name, attempt)
             if standing.winner is not None or standing.too_old:
                 return Published(standing), []
-            if not all(is_kept(db, shelf) for shelf, _, _ in shelves):
-                return StoreError("the queue was purged or deleted meanwhile")
+            if any(not is_kept(db, shelf) or shelf.refuses(db, drafts, now_us) for shelf, drafts, _ in shelves):
+                return gone()
             done_in = [shelf.append_in(db, drafts, first, now_us) for shelf, drafts, first in shelves]
             appended: list[list[Appended]] = [new for new, _ in done_in]
             number = sum(map(len, appended))

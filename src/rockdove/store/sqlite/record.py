@@ -3,6 +3,7 @@
 What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -14,7 +15,7 @@ from rockdove.core import ids
 from rockdove.core.account import Account
 from rockdove.core.errors import StoreError, StoreFull
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
-from rockdove.store.base import Done, Listener, Reset
+from rockdove.store.base import MOST_RESERVED, Conflict, Done, Listener, OverQuota, Reset, StillHolds
 from rockdove.store.common.ledger import Commit, Ledger
 from rockdove.store.sqlite.landing import forget_landings
 from rockdove.store.sqlite.lease import forget_places
@@ -45,8 +46,9 @@ class SqliteRecords:
         self._ledger = ledger
         self._empty = empty
         self._purged = purged
-        # Of physical queues that there are, or will be.
+        # Of physical queues that there are, or will be; and of these those that no record names yet, the oldest first.
         self._numbers: set[int] = set()
+        self._reserved: OrderedDict[int, None] = OrderedDict()
         # The one that was given out last.
         self._last = 0
 
@@ -82,8 +84,19 @@ class SqliteRecords:
     def catch_up(self, done: Done[None]) -> None:
         done(None)
 
-    def reserve(self, number: int, done: Done[list[PhysicalRecord]]) -> None:
-        done([PhysicalRecord(self._new_number(), ids.new_prefix()) for _ in range(number)])
+    def reserve(self, number: int, uid: str, done: Done[list[PhysicalRecord]]) -> None:
+        while self._reserved and len(self._reserved) + number > MOST_RESERVED:
+            # Whoever asked for it has been refused since, or has gone.
+            self._numbers.discard(self._reserved.popitem(last=False)[0])
+        if len(self._numbers) + number > ids.MAX_PHYSICAL_NUMBER:
+            done(OverQuota("there are as many physical queues as there can be"))
+            return
+        done([PhysicalRecord(self._reserve(), ids.new_prefix()) for _ in range(number)])
+
+    def _reserve(self) -> int:
+        number = self._new_number()
+        self._reserved[number] = None
+        return number
 
     def _new_number(self) -> int:
         """Larger than all others, as long as there are such: see `rockdove.core.ids.sequence_number`.
@@ -104,31 +117,60 @@ class SqliteRecords:
         self._numbers.discard(number)
 
     def put_queue(self, queue: QueueRecord, quota: int, seen: int, done: Done[int]) -> None:
+        before = self._ledger.queue(queue.uid)
+        named = set() if before is None else {part.number for part in before.physical}
+        fresh = {part.number for part in queue.physical} - named
+        if any(number in self._numbers and number not in self._reserved for number in fresh):
+            done(Conflict("a physical queue was reserved for too long, and is another's"))
+            return
+        for number in fresh:
+            self._reserved.pop(number, None)
+            self._numbers.add(number)
+
+        def told(outcome: int | StoreError) -> None:
+            if isinstance(outcome, StoreError):
+                self._numbers -= fresh
+            done(outcome)
+
+        self._put_queue(queue, quota, seen, told)
+
+    def _put_queue(self, queue: QueueRecord, quota: int, seen: int, done: Done[int]) -> None:
         text = msgspec.json.encode(queue).decode()
         kept = {record.number: record for record in queue.physical}
 
         # In the writer's thread.
-        def call(there: set[int], db: apsw.Connection) -> list[int] | StoreFull:
-            if not there - kept.keys() and not self._takes(
-                db, "SELECT record FROM queue WHERE uid = ?", queue.uid, text
-            ):
+        def call(there: set[int], db: apsw.Connection) -> list[int] | StoreError:
+            going = there - kept.keys()
+            if not going and not self._takes(db, "SELECT record FROM queue WHERE uid = ?", queue.uid, text):
                 return StoreFull(FULL)
+            if going != there and any(_holds(db, number) for number in going):
+                return StillHolds("a physical queue that was to go holds messages")
             db.execute("INSERT OR REPLACE INTO queue VALUES (?, ?)", (queue.uid, text))
             for record in kept.values():
                 if record.number not in there:
                     row = (record.number, record.prefix, queue.uid, queue.fifo)
                     db.execute("INSERT INTO physical VALUES (?, ?, ?, ?, 0, 0)", row)
-            if there - kept.keys():
-                forget_places(db, queue.uid, there - kept.keys())
-            for number in there - kept.keys():
+            if going:
+                forget_places(db, queue.uid, going)
+            for number in going:
                 db.execute("UPDATE physical SET queue = NULL WHERE number = ?", (number,))
-            if there and not there & kept.keys():
+            if there and going == there:
                 # Purged: forget the deduplication keys, so that the same messages can be sent again.
                 db.execute("DELETE FROM seen WHERE queue = ?", (queue.uid,))
                 forget_landings(db, queue.uid)
-            return list(there - kept.keys())
+            return list(going)
 
-        self._ledger.put_queue(queue, quota, seen, self._dropping(queue.uid, call, kept_bytes(text)), done)
+        put = self._dropping(queue.uid, call, kept_bytes(text))
+
+        def commit(committed: Done[None]) -> None:
+            def landed(outcome: StoreError | None) -> None:
+                if outcome is None:
+                    self._shelves.changed(queue)
+                committed(outcome)
+
+            put(landed)
+
+        self._ledger.put_queue(queue, quota, seen, commit, done)
 
     def _takes(self, db: apsw.Connection, sql: str, id: str, record: str) -> bool:
         """Whether there is room for a record: on a full disk, only for one that was there, and is small.
@@ -158,13 +200,7 @@ class SqliteRecords:
                 db.execute("UPDATE physical SET queue = NULL WHERE number = ?", (number,))
             return list(there)
 
-        drop = self._dropping(uid, call)
-
-        def commit(committed: Done[None]) -> None:
-            self._shelves.drop_queue(uid)
-            drop(committed)
-
-        self._ledger.drop_queue(queue, deleted_us, seen, commit, done)
+        self._ledger.drop_queue(queue, deleted_us, seen, self._dropping(uid, call), done)
 
     def _dropping(self, uid: str, call: Callable[[set[int], apsw.Connection], Any], kept: int = 0) -> Commit:
         """Change a queue's record; what physical queues that drops, the janitor empties.
@@ -222,3 +258,9 @@ class SqliteRecords:
             self._writer.call(lambda db: db.execute("DELETE FROM task WHERE id = ?", (task_id,)).close(), done)
 
         self._ledger.drop_task(task, seen, commit, done)
+
+
+def _holds(db: apsw.Connection, number: int) -> bool:
+    """Whether a physical queue holds messages, or counts those that have not landed. In the writer's thread."""
+    sql = "SELECT EXISTS (SELECT 1 FROM entry WHERE pq = ?1) OR EXISTS (SELECT 1 FROM landing WHERE place = ?1)"
+    return bool(db.execute(sql, (number,)).get)

@@ -102,8 +102,10 @@ class Room:
         self.messages = 0
         # What may be written before the next look.
         self._ahead = 0
-        # The largest that was refused: there must be room for that, before sends are taken again.
+        # The largest that was refused, of usual ones: there must be room for that, before sends are taken again.
         self._refused = 0
+        # The largest that was refused alone, while others had room; 0: none since there was room for it.
+        self._too_large = 0
 
     def commit_bytes(self) -> int:
         """What one commit should bring at most."""
@@ -137,10 +139,23 @@ class Room:
         if not _fits(level, number, number, margin):
             return False
         self._ahead = max(min((level.spare - margin) // 4, AHEAD_BYTES) - 2 * number, 0)
+        if number >= self._too_large:
+            self._too_large = 0
         return True
 
-    def refuse(self, number: int) -> None:
-        self._refused = max(self._refused, number)
+    def refuse(self, number: int, level: Level) -> None:
+        """So many bytes were not admitted. One that is very large is refused alone, if there is room for others."""
+        usual, level = max(self.commit_bytes(), BATCH_BYTES), self._for_sends(level)
+        if number > usual and _fits(level, usual, usual, self._margin(level)):
+            if not self._too_large:
+                log.error(
+                    "no room for %d bytes at once in %s: such sends are refused, smaller ones are taken",
+                    number,
+                    self.folder,
+                )
+            self._too_large = max(self._too_large, number)
+            return
+        self._refused = max(self._refused, min(number, usual))
         self._be(full=True)
 
     def look(self, level: Level) -> None:

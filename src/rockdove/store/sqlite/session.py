@@ -114,9 +114,10 @@ class Session:
         if room.spend(number) or room.admit(number, measure(room.folder, db)):
             return True
         self._checkpoint.cut(db)
-        if room.admit(number, measure(room.folder, db)):
+        level = measure(room.folder, db)
+        if room.admit(number, level):
             return True
-        room.refuse(number)
+        room.refuse(number, level)
         return False
 
     def maintain(self, work: Callable[[apsw.Connection], None]) -> None:

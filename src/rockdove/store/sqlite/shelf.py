@@ -3,7 +3,7 @@
 What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import apsw
@@ -22,6 +22,7 @@ from rockdove.store.sqlite.numbers import Numbers
 from rockdove.store.sqlite.room import LAST
 from rockdove.store.sqlite.row import entries
 from rockdove.store.sqlite.shared import Shared
+from rockdove.store.sqlite.together import Together
 
 R = TypeVar("R")
 
@@ -45,7 +46,15 @@ class Change(Struct, gc=False):
 class Shelf:
     """Base of the physical queues of the embedded store. Methods with a connection run in the writer's thread."""
 
-    def __init__(self, shared: Shared, queue: str, record: PhysicalRecord, numbers: Numbers, tally: Tally) -> None:
+    def __init__(
+        self,
+        shared: Shared,
+        queue: str,
+        record: PhysicalRecord,
+        numbers: Numbers,
+        tally: Tally,
+        together: Together,
+    ) -> None:
         """``queue`` is the logical queue's uid."""
         self.shared = shared
         self.writer = shared.writer
@@ -58,15 +67,14 @@ class Shelf:
         self.tally = tally
         # True once the queue was deleted or purged: whoever still has this shelf gets nothing out of it or into it.
         self.dropped = False
-        # The tallies of all physical queues of the logical one, this one's included.
-        self.tallies: Collection[Tally] = (tally,)
+        self.together = together
 
     def is_crowded(self, want: Want) -> bool:
         """Whether as many are in flight as may be, or a few less: the tally is behind by up to a second."""
         if not want.max_in_flight:
             return False
         now_us, total = self.clock.now_us(), 0
-        for tally in self.tallies:
+        for tally in self.together.tallies.values():
             tally.forget(now_us)
             total += tally.in_flight_at_most()
         return total >= want.max_in_flight
@@ -78,11 +86,27 @@ class Shelf:
             done(StoreFull(LAST))
         return is_last
 
+    def take_record(self, record: PhysicalRecord) -> None:
+        """The same physical queue may leave from now on, or stay."""
+        self.record = record
+
     def drop(self) -> None:
         self.dropped = True
 
     def gone(self) -> StoreError:
-        return QueueGone("the queue was purged or deleted meanwhile")
+        return QueueGone("the physical queue is gone, or takes no more messages")
+
+    def refuses(self, db: apsw.Connection, drafts: Sequence[Draft], now_us: int) -> bool:
+        """Whether it leaves, and does not take these any more. In the writer's thread."""
+        return self.record.leaves
+
+    def holds(self, groups: Sequence[str], done: Done[list[bool]]) -> None:
+        self.writer.call(lambda db: [self.holds_group(db, group) for group in groups], done)
+
+    def holds_group(self, db: apsw.Connection, group: str) -> bool:
+        """In the writer's thread."""
+        sql = "SELECT 1 FROM entry WHERE pq = ? AND grp = ? LIMIT 1"
+        return db.execute(sql, (self.record.number, group)).get is not None
 
     def message_id(self, id: int, message: Message) -> str:
         if message.extra is not None and message.extra.message_id:
@@ -91,7 +115,7 @@ class Shelf:
 
     def change(
         self,
-        call: Callable[[apsw.Connection], tuple[R, list[Change]]],
+        call: Callable[[apsw.Connection], tuple[R, list[Change]] | StoreError],
         done: Done[R],
         pinned: Sequence[int] = (),
         brought: Sequence[Draft] = (),

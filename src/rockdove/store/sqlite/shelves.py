@@ -3,7 +3,7 @@
 What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
@@ -12,7 +12,6 @@ import apsw
 
 from rockdove.core import ids
 from rockdove.core.clock import SECOND_US
-from rockdove.core.fairness import Shares
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store.common.tally import Tally
 from rockdove.store.sqlite.fair import FairQueue
@@ -22,6 +21,7 @@ from rockdove.store.sqlite.numbers import Numbers
 from rockdove.store.sqlite.plain import PlainQueue
 from rockdove.store.sqlite.shared import Shared
 from rockdove.store.sqlite.standard import Face, StandardQueue
+from rockdove.store.sqlite.together import Together
 
 _HOLDING = """
 WITH RECURSIVE holding (pq) AS (
@@ -46,9 +46,8 @@ class Shelves:
         # Calls that are on their way hold these, whether or not anybody holds their faces.
         self._kinds: WeakValueDictionary[int, PlainQueue | FairQueue] = WeakValueDictionary()
         self._full: dict[int, Face] = {}
-        # Of queues with several physical ones: what these hold, and who of their tenants has how much of it.
-        self._tallies: dict[str, dict[int, Tally]] = {}
-        self._shares: dict[str, Shares] = {}
+        # What the physical queues of a logical one share, for as long as one of them is in use.
+        self._together: WeakValueDictionary[str, Together] = WeakValueDictionary()
         # Where that is not the first one: the sequence number to go on with. And those that messages had groups in.
         self._reserved: dict[int, int] = {}
         self._grouped: set[int] = set()
@@ -124,16 +123,17 @@ class Shelves:
         numbers = Numbers(shared.writer, record, self._reserved.get(number, 0), self._has_reserved)
         numbers.newest_us = self._newest.pop(number, 0)
         tally = Tally(shared.clock.now_us(), partial(self._fill, number))
-        tallies, shares = self._together(queue, number, tally)
+        together = self._together.get(queue.uid)
+        if together is None:
+            together = self._together[queue.uid] = Together()
+        together.tallies[number] = tally
         if queue.fifo:
-            fifo = self._faces[number] = FifoQueue(shared, queue.uid, record, numbers, tally)
-            fifo.tallies = tallies
+            fifo = self._faces[number] = FifoQueue(shared, queue.uid, record, numbers, tally, together)
             fifo.delay_us = _delay_us(queue)
         else:
             on_kind = partial(self._has_kind, number)
-            standard = StandardQueue(shared, queue.uid, record, numbers, tally, shares, on_kind)
+            standard = StandardQueue(shared, queue.uid, record, numbers, tally, together, on_kind)
             self._faces[number] = standard
-            standard.tallies = tallies
             standard.open(empty=not counted, grouped=number in self._grouped)
             if isinstance(standard.kind, FairQueue):
                 standard.kind.hold(self._held.pop(number, []))
@@ -141,13 +141,12 @@ class Shelves:
             tally.add(second * SECOND_US, bool(received), messages)
         return self._faces[number]
 
-    def _together(self, queue: QueueRecord, number: int, tally: Tally) -> tuple[Collection[Tally], Shares]:
-        """What the physical queues of a logical one share."""
-        if len(queue.physical) == 1:
-            return (tally,), Shares()
-        tallies = self._tallies.setdefault(queue.uid, {})
-        tallies[number] = tally
-        return tallies.values(), self._shares.setdefault(queue.uid, Shares())
+    def changed(self, queue: QueueRecord) -> None:
+        """Its record has changed: some of its physical queues may leave, or stay after all."""
+        for record in queue.physical:
+            face = self.get(record.number)
+            if face is not None:
+                face.take_record(record)
 
     def _has_kind(self, number: int, kind: PlainQueue | FairQueue) -> None:
         self._kinds[number] = kind
@@ -174,18 +173,12 @@ class Shelves:
         face = self.get(number)
         if face is not None:
             face.drop()
-            tallies = self._tallies.get(face.queue, {})
-            if tallies.get(number) is face.tally:
-                del tallies[number]
+            face.together.tallies.pop(number, None)
         self._full.pop(number, None)
         self._faces.pop(number, None)
         self._kinds.pop(number, None)
         self._reserved.pop(number, None)
         self._grouped.discard(number)
-
-    def drop_queue(self, uid: str) -> None:
-        self._shares.pop(uid, None)
-        self._tallies.pop(uid, None)
 
     def abandon(self) -> None:
         """A transaction failed: what is remembered in memory may not be what is on disk."""

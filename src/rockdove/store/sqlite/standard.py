@@ -6,13 +6,12 @@ it becomes a `FairQueue`, whose claims are SQL, and stays one.
 What takes a connection (`db`) runs in the writer's thread, all else in the event loop's.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import apsw
 
 from rockdove.core.errors import StoreError
-from rockdove.core.fairness import Shares
 from rockdove.core.ids import SEQUENCE_MASK, entry_id
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
@@ -24,6 +23,7 @@ from rockdove.store.sqlite.numbers import Numbers
 from rockdove.store.sqlite.plain import PlainQueue
 from rockdove.store.sqlite.shared import Shared
 from rockdove.store.sqlite.shelf import Change, Shelf
+from rockdove.store.sqlite.together import Together
 
 # Entries from before a queue's first group that get the empty group at a time: fairness counts by groups.
 ADOPT_AT_ONCE = 1_000
@@ -39,18 +39,17 @@ class StandardQueue:
         record: PhysicalRecord,
         numbers: Numbers,
         tally: Tally,
-        shares: Shares,
+        together: Together,
         on_kind: Callable[["PlainQueue | FairQueue"], None],
     ) -> None:
         """``on_kind`` is told which kind of queue it is."""
         self._shared = shared
-        self._shares = shares
+        self.together = together
         self._on_kind = on_kind
         self.queue = queue
         self.record = record
         self.numbers = numbers
         self.tally = tally
-        self.tallies: Collection[Tally] = (tally,)
         self.kind: PlainQueue | FairQueue
 
     @classmethod
@@ -58,8 +57,8 @@ class StandardQueue:
         cls, kind: "PlainQueue | FairQueue", on_kind: Callable[["PlainQueue | FairQueue"], None]
     ) -> "StandardQueue":
         """A new face for what nobody had a face of any more."""
-        made = cls(kind.shared, kind.queue, kind.record, kind.numbers, kind.tally, kind.shares, on_kind)
-        made.tallies, made.kind = kind.tallies, kind
+        made = cls(kind.shared, kind.queue, kind.record, kind.numbers, kind.tally, kind.together, on_kind)
+        made.kind = kind
         return made
 
     def open(self, empty: bool, grouped: bool) -> None:
@@ -67,8 +66,7 @@ class StandardQueue:
             self._be_fair()
         else:
             numbers, tally = self.numbers, self.tally
-            self.kind = PlainQueue(self._shared, self.queue, self.record, numbers, tally, self._shares, empty)
-            self.kind.tallies = self.tallies
+            self.kind = PlainQueue(self._shared, self.queue, self.record, numbers, tally, self.together, empty)
             self._on_kind(self.kind)
 
     def prepare(self, drafts: Sequence[Draft]) -> None:
@@ -89,8 +87,7 @@ class StandardQueue:
         plain.retire(self._be_fair().claim)
 
     def _be_fair(self) -> FairQueue:
-        self.kind = fair = FairQueue(self._shared, self.queue, self.record, self.numbers, self.tally, self._shares)
-        fair.tallies = self.tallies
+        self.kind = fair = FairQueue(self._shared, self.queue, self.record, self.numbers, self.tally, self.together)
         self._on_kind(fair)
         self._adopt(entry_id(self.record.number, 0))
         return fair
@@ -142,6 +139,9 @@ class StandardQueue:
     def find(self, id: int, done: Done[Entry | None]) -> None:
         self.kind.find(id, done)
 
+    def holds(self, groups: Sequence[str], done: Done[list[bool]]) -> None:
+        self.kind.holds(groups, done)
+
     def expire(self, sent_after_us: int, done: Done[list[int]]) -> None:
         self.kind.expire(sent_after_us, done)
 
@@ -150,6 +150,9 @@ class StandardQueue:
         done(None)
 
     # What leases, transfers and publications are made of.
+
+    def refuses(self, db: apsw.Connection, drafts: Sequence[Draft], now_us: int) -> bool:
+        return self.kind.refuses(db, drafts, now_us)
 
     @property
     def shelf(self) -> Shelf:
@@ -166,6 +169,10 @@ class StandardQueue:
 
     def land(self, changes: list[Change]) -> None:
         self.kind.land(changes)
+
+    def take_record(self, record: PhysicalRecord) -> None:
+        self.record = record
+        self.kind.take_record(record)
 
     def drop(self) -> None:
         self.kind.drop()

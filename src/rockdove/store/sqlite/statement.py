@@ -146,12 +146,13 @@ def _chunks(sized: dict[int, str], ids: Sequence[int]) -> Iterator[tuple[str, Se
 
 
 # The next entries of the cached head, where leased ones never are: how many were looked at, and as one JSON document
-# those that fit into so many bytes (at least one). One row crosses, however many entries there are. The size of a body
-# is known without reading it.
+# those that fit into so many bytes (at least one). One row crosses, however many entries there are. The size of a
+# message is known without reading it.
+_SIZE = "octet_length(body) + coalesce(octet_length(extra), 0)"
 REFILL = f"""
 WITH
   seen AS MATERIALIZED (
-    SELECT entry.id AS id, t, rc, first, sent, octet_length(body) AS size FROM entry JOIN body USING (id)
+    SELECT entry.id AS id, t, rc, first, sent, {_SIZE} AS size FROM entry JOIN body USING (id)
     WHERE pq = ?1 AND (t, entry.id) >= (?2, ?3) AND t < {LEASED_US} ORDER BY t, entry.id LIMIT ?4
   ),
   summed AS (SELECT *, sum(size) OVER (ORDER BY t, id) - size AS before FROM seen),
@@ -166,7 +167,6 @@ SELECT
 # Bodies are text on disk, and bytes everywhere else.
 COLUMNS = "entry.id, t, rc, first, sent, md5, CAST(body AS BLOB), extra"
 SELECT_ENTRY = f"SELECT {COLUMNS} FROM entry JOIN body USING (id) WHERE entry.id = ?"
-_SIZE = "octet_length(body) + coalesce(octet_length(extra), 0)"
 SIGHT = (
     f"SELECT entry.id, t, rc, sent, {_SIZE} FROM entry JOIN body USING (id) WHERE pq = ? ORDER BY t, entry.id LIMIT ?"
 )
