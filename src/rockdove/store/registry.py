@@ -29,19 +29,29 @@ class Kind(Struct, frozen=True):
     scheme: str
     open: Callable[["Location", Clock, Random, asyncio.AbstractEventLoop], Store]
     key: Callable[["Location"], KeySource]
+    # Whether messages outlive the process that has the store.
+    is_kept: bool = True
     # Its data is in a folder of this machine, which one process holds, and this file is in it.
     file: str | None = None
     # Copies the data of a running service: from, to, progress; the bytes.
     backup: Callable[[Path, Path, Progress], int] | None = None
     # Looks data over that no service holds.
     check: Callable[[Path, Callable[[int], None]], Report] | None = None
+    # Its data is on servers: checks their address, and writes it without a password. Raises `UnknownStore`.
+    servers: Callable[[str], str] | None = None
 
 
 class Location(Struct, frozen=True):
     """Where data is: a kind of store, and what distinguishes one from another."""
 
     kind: Kind
+    # Of the data.
     folder: Path | None = None
+    # Of what else the service keeps on this machine, such as the key of its accounts.
+    own: Path | None = None
+    # As it was given, and as it may be shown.
+    address: str = ""
+    shown: str = ""
 
     @property
     def name(self) -> str:
@@ -50,6 +60,8 @@ class Location(Struct, frozen=True):
     @property
     def is_new(self) -> bool:
         """Whether there is certainly nothing yet, not even an account."""
+        if self.kind.servers is not None:
+            return False
         return self.folder is None or self.kind.file is None or not (self.folder / self.kind.file).exists()
 
     def open(self, clock: Clock, loop: asyncio.AbstractEventLoop) -> Store:
@@ -64,6 +76,30 @@ def _folder(location: Location) -> Path:
     return location.folder
 
 
+def _own(location: Location) -> Path:
+    assert location.own is not None
+    return location.own
+
+
+def _redis_servers(text: str) -> str:
+    try:
+        from rockdove.store.redis.address import AddressError, parse_address
+        from rockdove.store.redis.connection import Connection  # noqa: F401
+    except ImportError:
+        raise UnknownStore("the store redis needs another package: pip install 'rockdove[redis]'") from None
+    try:
+        return f"redis://{parse_address(text)}"
+    except AddressError as error:
+        raise UnknownStore(str(error)) from None
+
+
+def _open_redis(location: Location, clock: Clock, rng: Random, loop: asyncio.AbstractEventLoop) -> Store:
+    from rockdove.store.redis.address import parse_address
+    from rockdove.store.redis.store import RedisStore
+
+    return RedisStore(parse_address(location.address), clock, rng, loop)
+
+
 KINDS = {
     kind.scheme: kind
     for kind in (
@@ -75,7 +111,13 @@ KINDS = {
             backup=copy,
             check=look_over,
         ),
-        Kind("memory", lambda location, clock, rng, loop: MemoryStore(clock, rng), lambda location: MemoryKey()),
+        Kind(
+            "memory",
+            lambda location, clock, rng, loop: MemoryStore(clock, rng),
+            lambda location: MemoryKey(),
+            is_kept=False,
+        ),
+        Kind("redis", _open_redis, lambda location: KeyFile(_own(location)), servers=_redis_servers),
     )
 }
 
@@ -90,6 +132,8 @@ def locate(text: str, data: Path) -> Location:
     # Not all of the text is told: a URL may hold a password.
     if kind is None:
         raise UnknownStore(f"there is no store {scheme[:32]!r}; choose one of {', '.join(forms())}")
+    if kind.servers is not None:
+        return Location(kind, own=data, address=text, shown=kind.servers(text))
     if colon and kind.file is None:
         raise UnknownStore(f"the store {scheme!r} has no place: write {scheme!r} alone")
     if colon and not rest:
@@ -103,4 +147,6 @@ def forms() -> list[str]:
 
 
 def _forms(kind: Kind) -> list[str]:
+    if kind.servers is not None:
+        return [f"{kind.scheme}://HOST:PORT,HOST:PORT"]
     return [kind.scheme, f"{kind.scheme}:DIR"] if kind.file else [kind.scheme]

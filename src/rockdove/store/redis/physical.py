@@ -1,0 +1,196 @@
+"""A physical queue on a Redis server: each verb is one function call."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from random import Random
+from time import monotonic
+from typing import Any
+
+from rockdove.core.clock import Clock
+from rockdove.core.errors import StoreError
+from rockdove.core.message import Entry
+from rockdove.core.queue import PhysicalRecord
+from rockdove.store.base import UNKNOWN, Appended, Claimed, Counts, Done, Draft, Hint, T, Want
+from rockdove.store.redis.codec import encode_message, entries, entry_id, entry_name
+from rockdove.store.redis.keyed import KeyedAppend
+from rockdove.store.redis.server import Server
+from rockdove.store.redis.servers import Servers
+
+# A claim removes so many expired messages at most; it is made again if it met nothing else.
+MOST_EXPIRED = 1_000
+# Seconds for which a hint holds: for whoever has asked for it.
+HINTED_S = 0.05
+
+
+class RedisPhysical:
+    """See `rockdove.store.base.Physical`."""
+
+    def __init__(self, record: PhysicalRecord, uid: str, servers: Servers, clock: Clock, rng: Random) -> None:
+        """``uid`` is the logical queue's."""
+        self._record = record
+        self._uid = uid
+        self._servers = servers
+        self.home_key = home_key_of(uid)
+        self._clock = clock
+        self._rng = rng
+        self.key = key_of(record.number)
+        self._hint = UNKNOWN
+        self._hinted_until_s = 0.0
+
+    @property
+    def server(self) -> Server:
+        return self._servers.of_physical(self._record.number)
+
+    @property
+    def home(self) -> Server:
+        """The server that decides for the logical queue."""
+        return self._servers.home(self._uid)
+
+    @property
+    def record(self) -> PhysicalRecord:
+        return self._record
+
+    def take_record(self, record: PhysicalRecord) -> None:
+        """The same physical queue may leave from now on, or stay."""
+        self._record = record
+
+    def hint(self) -> Hint:
+        """Others change the queue, too: what was true a moment ago is not known any more."""
+        return self._hint if monotonic() < self._hinted_until_s else UNKNOWN
+
+    def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
+        if self.home is not self.server and any(draft.deduplication_key is not None for draft in drafts):
+            KeyedAppend(self, self._servers.of_physical, self._clock, drafts, done).start()
+        else:
+            self.append_here(drafts, self.home_key, done)
+
+    def append_here(self, drafts: Sequence[Draft], keys: str, done: Done[list[Appended]]) -> None:
+        """``keys``: where the keys of drafts are kept on this server."""
+        words = (self._clock.now_us(), int(self._record.leaves), *draft_words(drafts))
+        self.server.call_on(then(done, self.appended), "rd_append", (self.key, keys), *words)
+
+    def appended(self, reply: list[bytes]) -> list[Appended]:
+        return [
+            Appended(entry_id(int(reply[at]), reply[at + 1]), reply[at + 2].decode()) for at in range(0, len(reply), 3)
+        ]
+
+    def claim(self, want: Want, done: Done[Claimed]) -> None:
+        self._claim(want, [], done)
+
+    def _claim(self, want: Want, expired: list[int], done: Done[Claimed]) -> None:
+        """``expired``: what was met and removed before."""
+        words = (self._clock.now_us(), self._rng.getrandbits(31), want.attempt or "", want.max_in_flight)
+        told = partial(self._tell, want, expired, done)
+        self.server.call(told, "rd_claim", self.key, *words, *wanted(want))
+
+    def _tell(self, want: Want, expired: list[int], done: Done[Claimed], reply: Any) -> None:
+        if isinstance(reply, StoreError):
+            done(reply)
+            return
+        claimed = self._claimed(reply)
+        if len(claimed.expired) >= MOST_EXPIRED and not claimed.entries and not claimed.dead:
+            # The living may stand behind them.
+            self._claim(want, expired + claimed.expired, done)
+            return
+        if expired:
+            claimed.expired = expired + claimed.expired
+        done(claimed)
+
+    def _claimed(self, reply: Any) -> Claimed:
+        if reply == b"gone":
+            return Claimed([], [], gone=True)
+        if reply == b"crowded":
+            return Claimed([], [], crowded=True)
+        next_us, claimed_us, size, expired, living, dead = reply
+        number = self._record.number
+        return Claimed(
+            entries(number, living),
+            entries(number, dead),
+            int(next_us) if next_us else None,
+            int(claimed_us),
+            [entry_id(number, name) for name in expired],
+            int(size),
+        )
+
+    def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
+        words = (self._clock.now_us(), entry_name(id), visible_us, "" if receive_count is None else receive_count)
+        self.server.call(then(done, bool), "rd_move", self.key, *words)
+
+    def remove(self, id: int, receive_count: int | None, done: Done[bool]) -> None:
+        words = (self._clock.now_us(), "" if receive_count is None else receive_count, entry_name(id))
+        self.server.call(then(done, lambda reply: bool(reply[0])), "rd_remove", self.key, *words)
+
+    def remove_all(self, ids: Sequence[int], done: Done[list[bool]]) -> None:
+        words: list[str | int] = [self._clock.now_us(), "", *map(entry_name, ids)]
+        self.server.call(then(done, bools), "rd_remove", self.key, *words)
+
+    def release(self, entries: Sequence[Entry], done: Done[None]) -> None:
+        words: list[str | int] = [self._clock.now_us()]
+        for entry in entries:
+            words += (entry_name(entry.id), entry.visible_us, entry.receive_count)
+        self.server.call(then(done, lambda reply: None), "rd_release", self.key, *words)
+
+    def count(self, done: Done[Counts]) -> None:
+        self.server.call(
+            then(done, lambda reply: Counts(*reply)), "rd_count", self.key, self._clock.now_us(), changes=False
+        )
+
+    def find(self, id: int, done: Done[Entry | None]) -> None:
+        def found(reply: list[Any]) -> Entry | None:
+            return next(iter(entries(self._record.number, reply)), None)
+
+        self.server.call(then(done, found), "rd_find", self.key, entry_name(id), changes=False)
+
+    def holds(self, groups: Sequence[str], done: Done[list[bool]]) -> None:
+        self.server.call(then(done, bools), "rd_holds", self.key, int(self._record.leaves), *groups)
+
+    def refresh(self, done: Done[None]) -> None:
+        """Make the hint true as of now."""
+
+        def told(reply: list[Any]) -> None:
+            next_us, holds_any, is_noisy = reply
+            self._hint = Hint(int(next_us) if next_us else None, bool(holds_any), bool(is_noisy))
+            self._hinted_until_s = monotonic() + HINTED_S
+
+        self.server.call(then(done, told), "rd_hint", self.key, self._clock.now_us(), changes=False)
+
+
+def key_of(number: int) -> str:
+    return f"rd:{{{number}}}"
+
+
+def home_key_of(uid: str) -> str:
+    return f"rd:q:{{{uid}}}"
+
+
+def draft_words(drafts: Sequence[Draft]) -> list[str | int | bytes]:
+    words: list[str | int | bytes] = []
+    for draft in drafts:
+        message, extra = draft.message, draft.message.extra
+        group = (extra.group_id or "") if extra is not None else ""
+        name = (extra.message_id or "") if extra is not None else ""
+        keys = (draft.deduplication_key or "", draft.once_key or "")
+        words += (draft.visible_us, message.sent_us, group, *keys, name, encode_message(message))
+    return words
+
+
+def wanted(want: Want) -> tuple[int, ...]:
+    return (
+        want.limit,
+        want.timeout_us,
+        want.order_hint,
+        want.max_receives,
+        want.sent_after_us,
+        want.delay_us,
+        int(want.spare_noisy),
+        want.room_bytes,
+    )
+
+
+def bools(reply: list[int]) -> list[bool]:
+    return list(map(bool, reply))
+
+
+def then(done: Done[T], read: Callable[[Any], T]) -> Done[Any]:
+    """Tells what a reply means."""
+    return lambda reply: done(reply if isinstance(reply, StoreError) else read(reply))

@@ -1,0 +1,296 @@
+"""One Redis server: connected again and again, told from a dead one within a second, and asked by function calls."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+import hiredis
+
+from rockdove.core.errors import QueueAway, StoreError, StoreFull, StoreInterrupted
+from rockdove.store.base import Done, OverQuota
+from rockdove.store.common.gone import gone
+from rockdove.store.redis.address import Address, Endpoint
+from rockdove.store.redis.connection import Answered, Connection, Reply, Word, connect
+from rockdove.store.redis.library import CODE, NAME
+
+# A server that has not answered for so many seconds is taken for dead.
+PATIENCE_S = 0.7
+# Seconds between two looks at that; one that is idle is asked something then.
+LOOK_S = 0.1
+# Seconds before the next try to reach a server that is not there.
+AGAIN_S = 0.1
+SOON_S = 0.01
+# Milliseconds that copies have to get a change.
+REPLICA_MS = 500
+
+log = logging.getLogger("rockdove")
+
+
+# Asks a command of a server; raises `StoreError`.
+Ask: TypeAlias = Callable[..., Awaitable[Any]]
+
+
+class ServerAway(QueueAway):
+    """The server cannot be reached: it was not asked."""
+
+
+class Void(StoreError):
+    """Somebody else has decided that this must not be sent any more."""
+
+
+class Server:
+    """``joined`` is awaited with each new connection before anything else is asked, and ``is_back`` called when it can
+    be. ``pushed`` hears what is published.
+
+    For the event loop's thread.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        address: Address,
+        loop: asyncio.AbstractEventLoop,
+        joined: Callable[["Server", Ask], Awaitable[None]],
+        is_back: Callable[["Server"], None],
+        pushed: Callable[["Server", bytes, bytes], None],
+    ) -> None:
+        self.endpoint = endpoint
+        self._address = address
+        self._joined = joined
+        self._is_back = is_back
+        self._pushed = pushed
+        self._loop = loop
+        self._connection: Connection | None = None
+        # Connected, but not yet `joined`.
+        self._new: Connection | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._gone = asyncio.Event()
+        self._channels: dict[str, None] = {}
+        # Why it cannot be used, in words for the operator, and what of that was told.
+        self.trouble: str | None = "it was not tried yet"
+        self._told: str | None = None
+        # Calls that change something, and those that failed.
+        self.calls = 0
+        self.failed = 0
+        # Its place among the servers of the store, once that is known.
+        self.slot = -1
+        self.version = 0
+
+    def __str__(self) -> str:
+        return str(self.endpoint)
+
+    @property
+    def is_up(self) -> bool:
+        return self._connection is not None
+
+    def start(self) -> None:
+        self._task = self._loop.create_task(self._stay_connected())
+
+    def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        for connection in (self._connection, self._new):
+            if connection is not None:
+                connection.close()
+
+    # Calls.
+
+    def call(self, done: Done[Any], function: str, key: str, *words: Word, changes: bool = True) -> None:
+        """Call a function. With copies to wait for, what it changes counts when they have it."""
+        self.call_on(done, function, (key,), *words, changes=changes)
+
+    def call_on(
+        self, done: Done[Any], function: str, keys: tuple[str, ...], *words: Word, changes: bool = True
+    ) -> None:
+        """The same with several keys."""
+        connection = self._connection
+        if connection is None:
+            self._loop.call_soon(done, self.away())
+            return
+        self.calls += changes
+        told = ("FCALL", function, len(keys), *keys, *words)
+        self._call(connection, done, told, changes and self._address.replicas > 0)
+
+    def command(self, done: Done[Any], *words: Word) -> None:
+        connection = self._connection
+        if connection is None:
+            self._loop.call_soon(done, self.away())
+        else:
+            self._call(connection, done, words)
+
+    def _call(self, connection: Connection, done: Done[Any], words: tuple[Word, ...], is_copied: bool = False) -> None:
+        if not is_copied:
+            connection.call(words, partial(self._answered, done))
+            return
+        first: Reply = None
+
+        def called(reply: Reply) -> None:
+            nonlocal first
+            first = reply
+
+        def copied(reply: Reply) -> None:
+            if isinstance(first, Exception) or not isinstance(reply, int) or reply >= self._address.replicas:
+                self._answered(done, reply if isinstance(reply, StoreError) else first)
+            else:
+                text = f"{reply} of {self._address.replicas} copies of the Redis server {self} have it"
+                done(StoreInterrupted(text))
+
+        connection.call(words, called)
+        connection.call(("WAIT", self._address.replicas, REPLICA_MS), copied)
+
+    def _answered(self, done: Done[Any], reply: Reply) -> None:
+        done(self._error(reply) if isinstance(reply, hiredis.ReplyError) else reply)
+
+    def _error(self, error: Exception) -> StoreError:
+        text = str(error)
+        match text.split(" ", 1)[0]:
+            case "GONE":
+                return gone()
+            case "VOID":
+                return Void(text)
+            case "MANY":
+                return OverQuota(text)
+            case "OOM":
+                return StoreFull(f"the Redis server {self} has used up its memory")
+        self.failed += 1
+        return StoreError(f"the Redis server {self}: {text}")
+
+    def away(self) -> ServerAway:
+        return ServerAway(f"the Redis server {self} cannot be reached: {self.trouble}")
+
+    async def ask(self, function: str, key: str, *words: Word) -> Any:
+        """Raises `StoreError`."""
+        return await _outcome(lambda done, *rest: self.call(done, function, key, *rest), words)
+
+    async def ask_command(self, *words: Word) -> Any:
+        """Raises `StoreError`."""
+        return await _outcome(self.command, words)
+
+    # Wake-ups.
+
+    def listen(self, channel: str) -> None:
+        if channel not in self._channels:
+            self._channels[channel] = None
+            if self._connection is not None:
+                self._connection.say(("SUBSCRIBE", channel))
+
+    def unlisten(self, channel: str) -> None:
+        if channel in self._channels:
+            del self._channels[channel]
+            if self._connection is not None:
+                self._connection.say(("UNSUBSCRIBE", channel))
+
+    def _heard(self, notice: list[Any]) -> None:
+        if notice[0] == b"message":
+            self._pushed(self, notice[1], notice[2])
+
+    # Connecting.
+
+    async def _stay_connected(self) -> None:
+        while True:
+            self._gone.clear()
+            try:
+                await asyncio.wait_for(self._connect(), 4 * PATIENCE_S)
+            except (OSError, TimeoutError, StoreError) as error:
+                self._fail(error)
+                # One that waits for others does not for long.
+                await asyncio.sleep(SOON_S if isinstance(error, ServerAway) else AGAIN_S)
+                continue
+            await self._watch()
+
+    def _fail(self, error: Exception) -> None:
+        if self._new is not None:
+            self._new.abort()
+            self._new = None
+        if isinstance(error, TimeoutError):
+            self.trouble = "it does not answer"
+        elif isinstance(error, OSError):
+            self.trouble = (error.strerror or str(error)).lower()
+        else:
+            self.trouble = str(error).removeprefix(f"the Redis server {self}: ")
+        if not isinstance(error, ServerAway):
+            # Not of one that waits for others.
+            self._report()
+
+    def _report(self) -> None:
+        if self.trouble != self._told:
+            self._told = self.trouble
+            log.warning("the Redis server %s cannot be used: %s", self, self.trouble, extra={"event": "server-away"})
+
+    async def _connect(self) -> None:
+        connection = self._new = await connect(*self.endpoint, self._heard, self._lost)
+        address = self._address
+        login = ("AUTH", address.user or "default", address.password) if address.password is not None else ()
+        await self._tell(connection, "HELLO", 3, *login)
+        if address.database:
+            await self._tell(connection, "SELECT", address.database)
+        await self._load(connection)
+        await self._joined(self, partial(self._tell, connection))
+        if not connection.is_open:
+            raise ServerAway("the connection was lost")
+        self._connection, self._new = connection, None
+        for channel in self._channels:
+            connection.say(("SUBSCRIBE", channel))
+        self.trouble = None
+        if self._told is not None:
+            self._told = None
+            log.warning("the Redis server %s is back", self, extra={"event": "server-back"})
+        self._is_back(self)
+
+    async def _load(self, connection: Connection) -> None:
+        libraries = await self._tell(connection, "FUNCTION", "LIST", "LIBRARYNAME", NAME, "WITHCODE")
+        if not any(CODE.encode() in library.values() for library in map(_fields, libraries)):
+            await self._tell(connection, "FUNCTION", "LOAD", "REPLACE", CODE)
+
+    async def _tell(self, connection: Connection, *words: Word) -> Any:
+        return await _outcome(lambda done, *words: self._call(connection, done, words), words)
+
+    async def _watch(self) -> None:
+        """Until the connection is lost; one that is silent for too long is given up."""
+        connection = self._connection
+        while connection is not None and connection.is_open:
+            since_s = connection.silent_since_s
+            if since_s is None:
+                connection.call(("PING",), lambda reply: None)
+            elif self._loop.time() - since_s > PATIENCE_S:
+                self.trouble = "it does not answer"
+                connection.abort()
+            try:
+                await asyncio.wait_for(self._gone.wait(), LOOK_S)
+            except TimeoutError:
+                continue
+            return
+
+    def _lost(self, connection: Connection, pending: list[Answered]) -> None:
+        if connection is self._connection:
+            self._connection = None
+            if self.trouble is None:
+                self.trouble = "the connection was lost"
+            self._report()
+            self._gone.set()
+        self.failed += len(pending)
+        error = StoreInterrupted(f"the connection to the Redis server {self} was lost")
+        for answered in pending:
+            answered(error)
+
+
+def _fields(library: Any) -> dict[Any, Any]:
+    """A map in RESP3 is a dictionary, or a flat list."""
+    return library if isinstance(library, dict) else dict(zip(library[::2], library[1::2], strict=True))
+
+
+async def _outcome(call: Callable[..., None], words: tuple[Word, ...]) -> Any:
+    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def done(outcome: Any) -> None:
+        if future.done():
+            return
+        if isinstance(outcome, StoreError):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+    call(done, *words)
+    return await future

@@ -1,0 +1,130 @@
+"""Moving messages from one physical queue to another: in one step on one server, in four between two.
+
+Between two servers it is first written down at the source where each entry goes. Then it is appended there under a key,
+once, then removed at the source, then the key is forgotten. Whoever meets an entry after a crash goes on from there.
+"""
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from rockdove.core.clock import Clock
+from rockdove.core.errors import QueueGone, StoreError
+from rockdove.store.base import Appended, Done, Draft, Physical
+from rockdove.store.common.gone import GonePhysical, gone
+from rockdove.store.redis.codec import entry_name
+from rockdove.store.redis.physical import RedisPhysical, draft_words, then
+from rockdove.store.redis.server import ServerAway
+
+
+class RedisTransfers:
+    """See `rockdove.store.base.Transfers`. ``physical`` finds a physical queue of another queue by its number."""
+
+    def __init__(self, clock: Clock, physical: Callable[[int], RedisPhysical]) -> None:
+        self._clock = clock
+        self._physical = physical
+
+    def transfer(
+        self,
+        source: Physical,
+        ids: Sequence[int],
+        target: Physical,
+        drafts: Sequence[Draft],
+        done: Done[list[Appended]],
+    ) -> None:
+        if isinstance(source, GonePhysical) or isinstance(target, GonePhysical):
+            done(gone() if isinstance(target, GonePhysical) else [])
+            return
+        assert isinstance(source, RedisPhysical)
+        assert isinstance(target, RedisPhysical)
+        is_keyed = target.home is not target.server and any(draft.deduplication_key for draft in drafts)
+        if source.server is target.server and not is_keyed:
+            numbers = (self._clock.now_us(), int(target.record.leaves), len(ids))
+            words: list[str | int] = [*numbers, *map(entry_name, ids)]
+            source.server.call_on(
+                then(done, target.appended),
+                "rd_transfer",
+                (source.key, target.key, target.home_key),
+                *words,
+                *draft_words(drafts),
+            )
+        else:
+            _Move(self._physical, source, ids, target, drafts, done).start()
+
+
+class _Move:
+    """To another server."""
+
+    def __init__(
+        self,
+        physical: Callable[[int], RedisPhysical],
+        source: RedisPhysical,
+        ids: Sequence[int],
+        target: RedisPhysical,
+        drafts: Sequence[Draft],
+        done: Done[list[Appended]],
+    ) -> None:
+        self._physical = physical
+        self._source = source
+        self._ids = ids
+        self._target = target
+        self._drafts = drafts
+        self._done = done
+        self._left = 0
+        self._appended: dict[int, Appended] = {}
+        self._failed: StoreError | None = None
+
+    def start(self) -> None:
+        words: list[str | int] = [self._target.record.number, *map(entry_name, self._ids)]
+        self._source.server.call(self._sent_off, "rd_send_off", self._source.key, *words)
+
+    def _sent_off(self, reply: list[bytes | int] | StoreError) -> None:
+        if isinstance(reply, StoreError):
+            self._done(reply)
+            return
+        parts: dict[tuple[int, bool], list[int]] = {}
+        for at in range(len(self._ids)):
+            number, is_new = reply[2 * at], reply[2 * at + 1]
+            if number:
+                parts.setdefault((int(number), bool(is_new)), []).append(at)
+        self._left = len(parts)
+        if not parts:
+            self._done([])
+        for (number, is_new), places in parts.items():
+            self._append(number, is_new, places)
+
+    def _append(self, number: int, is_new: bool, places: list[int]) -> None:
+        target = self._target if number == self._target.record.number else self._physical(number)
+        prefix = self._source.record.prefix
+        keys = [f"{prefix}{entry_name(self._ids[at])}" for at in places]
+        names = [entry_name(self._ids[at]) for at in places]
+
+        def appended(outcome: list[Appended] | StoreError) -> None:
+            if isinstance(outcome, StoreError):
+                self._fail(outcome, number, names, is_new)
+                return
+            self._appended.update(zip(places, outcome, strict=True))
+            self._source.remove_all([self._ids[at] for at in places], removed)
+
+        def removed(outcome: list[bool] | StoreError) -> None:
+            if not isinstance(outcome, StoreError):
+                target.server.call(lambda reply: None, "rd_forget_once", target.key, *keys)
+            self._end(outcome if isinstance(outcome, StoreError) else None)
+
+        drafts = [replace(self._drafts[at], once_key=key) for at, key in zip(places, keys, strict=True)]
+        target.append(drafts, appended)
+
+    def _fail(self, error: StoreError, number: int, names: list[str], is_new: bool) -> None:
+        """What is certainly not there may go elsewhere."""
+        if isinstance(error, QueueGone) or (is_new and isinstance(error, ServerAway)):
+            self._source.server.call(lambda reply: self._end(error), "rd_call_back", self._source.key, number, *names)
+        else:
+            self._end(error)
+
+    def _end(self, failed: StoreError | None) -> None:
+        self._left -= 1
+        # What was refused may go elsewhere: but what has failed otherwise is tried again as it is.
+        if failed is not None and (self._failed is None or isinstance(self._failed, QueueGone)):
+            self._failed = failed
+        if not self._left:
+            self._done(self._failed or [self._appended[at] for at in sorted(self._appended)])
