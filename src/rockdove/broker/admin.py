@@ -1,5 +1,6 @@
 """The operations on queues themselves: create, delete, list, purge, attributes, tags, permissions."""
 
+import asyncio
 import re
 import secrets
 from collections.abc import Callable, Mapping
@@ -13,10 +14,12 @@ from rockdove.broker.count import count
 from rockdove.broker.feed import Feed
 from rockdove.broker.queue import Queue
 from rockdove.core import attribute, limits, policy
+from rockdove.core.arn import queue_arn
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import (
     InvalidParameterValue,
     MissingParameter,
+    OverLimit,
     PurgeQueueInProgress,
     QueueDoesNotExist,
     QueueNameExists,
@@ -24,7 +27,7 @@ from rockdove.core.errors import (
     UnsupportedOperation,
 )
 from rockdove.core.queue import PhysicalRecord, PhysicalState, QueueRecord
-from rockdove.store.base import OverQuota
+from rockdove.store.base import Counts, OverQuota
 
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.MAX_QUEUE_NAME_LENGTH}}}")
 
@@ -44,7 +47,7 @@ class Admin:
         attributes = attribute.normal(attributes)
         fifo = attribute.is_fifo(attributes)
         _check_name(name, fifo)
-        attribute.check(attributes, fifo, creating=True)
+        attribute.check(attributes, fifo)
         _check_tags(tags)
 
         async def attempt(seen: int) -> None:
@@ -64,14 +67,15 @@ class Admin:
                 raise ServiceUnavailable(self._store.full)
             parts = int(attributes.get("RockdovePhysicalQueues", "1"))
             self._directory.check_room(account, parts)
+            uid = secrets.token_hex(8)
             record = QueueRecord(
-                uid=secrets.token_hex(8),
+                uid=uid,
                 account=account,
                 name=name,
                 fifo=name.endswith(".fifo"),
                 created_us=now,
                 modified_us=now,
-                physical=await ask(partial(self._records.reserve, parts)),
+                physical=await self._reserve(parts, uid),
                 attributes=attribute.merge({}, dict(attributes)),
                 tags=dict(tags),
             )
@@ -96,10 +100,10 @@ class Admin:
                 raise PurgeQueueInProgress(
                     f"Only one PurgeQueue operation on {record.name} is allowed every {limits.COOL_DOWN_S} seconds."
                 )
-            fresh: list[PhysicalRecord] = await ask(partial(self._records.reserve, len(record.physical)))
+            fresh = await self._reserve(len(record.staying), record.uid)
             physical = [
-                replace(new, weight=old.weight, state=old.state)
-                for new, old in zip(fresh, record.physical, strict=True)
+                replace(new, weight=old.weight, state=old.state, generation=old.generation)
+                for new, old in zip(fresh, record.staying, strict=True)
             ]
             await self._put(replace(record, physical=physical, purged_us=now), seen)
 
@@ -109,22 +113,83 @@ class Admin:
         if not changes:
             raise MissingParameter("The request must contain the parameter Attribute.Name.")
         changes = attribute.normal(changes)
-        attribute.check(changes, queue.fifo, creating=False)
+        attribute.check(changes, queue.fifo)
         delay_us = queue.settings.delay_us
         if queue.fifo and "DelaySeconds" in changes:
             need(self._store.upkeep, "upkeep", self._store.name)
 
-        def changed(record: QueueRecord) -> QueueRecord:
+        async def attempt(seen: int) -> None:
+            record = _living(queue)
             merged = attribute.merge(record.attributes, changes)
             attribute.check_together(attribute.effective(merged, queue.fifo))
             self._check_redrive(queue.key, changes, queue.fifo)
-            return replace(record, attributes=merged, modified_us=self._clock.now_us())
+            physical = await self._resized(record, int(changes.get("RockdovePhysicalQueues", len(record.staying))))
+            now_us = self._clock.now_us()
+            await self._put(replace(record, attributes=merged, modified_us=now_us, physical=physical), seen)
 
-        await self._change(queue, changed)
+        await self._feed.write(queue.key, attempt)
         if queue.fifo and queue.settings.delay_us != delay_us:
             upkeep = need(self._store.upkeep, "upkeep", self._store.name)
             for physical in queue.physical:
                 await ask(partial(upkeep.retime, physical, queue.settings.delay_us))
+
+    async def _reserve(self, number: int, uid: str) -> list[PhysicalRecord]:
+        try:
+            return await ask(partial(self._records.reserve, number, uid)) if number else []
+        except OverQuota:
+            raise self._directory.no_room() from None
+
+    async def _resized(self, record: QueueRecord, number: int) -> list[PhysicalRecord]:
+        """Its physical queues if so many are to stay. The others leave, and go when they are empty.
+
+        Those of a FIFO queue are all replaced: most groups have another place among more, or fewer.
+        """
+        staying, leaving = record.staying, record.leaving
+        if number == len(staying):
+            return record.physical
+        # Before numbers are asked for: who is refused again and again shall not use them up.
+        more = number if record.fifo else number - len(record.physical)
+        self._directory.check_room(record.account, max(more, 0))
+        if record.fifo:
+            generation = staying[0].generation + 1
+            kept = [replace(new, generation=generation) for new in await self._reserve(number, record.uid)]
+            left = [*map(_leave, staying), *leaving]
+        elif number < len(staying):
+            kept = staying[:number]
+            left = [*map(_leave, staying[number:]), *leaving]
+        else:
+            back = [replace(part, state=PhysicalState.UP) for part in leaving[: number - len(staying)]]
+            kept = [*staying, *back, *await self._reserve(number - len(staying) - len(back), record.uid)]
+            left = leaving[len(back) :]
+        is_over = len(kept) + len(left) > 2 * limits.MAX_PHYSICAL_QUEUES
+        if is_over or len({part.generation for part in left}) > limits.MAX_LEAVING_GENERATIONS:
+            raise OverLimit(
+                f"{len(leaving)} physical queues of this queue are leaving, and still hold messages. Change "
+                "RockdovePhysicalQueues again when they are empty."
+            )
+        return kept + left
+
+    async def drop_empty(self, queue: Queue) -> None:
+        """Let physical queues go that leave, and are empty.
+
+        Those of a FIFO queue go with all of their generation: which of them has a group depends on how many there are.
+        """
+        leaving = queue.physical[queue.staying :]
+        await ask(partial(self._store.refresh, leaving))
+        # What is believed to be empty is looked at.
+        places = [each for each in leaving if not each.hint().may_hold_any]
+        counts: list[Counts] = await asyncio.gather(*(ask(each.count) for each in places))
+        empty = {each.record.number for each, count in zip(places, counts, strict=True) if not count.total}
+        if queue.fifo:
+            held = {part.generation for part in queue.record.leaving if part.number not in empty}
+            empty -= {part.number for part in queue.record.leaving if part.generation in held}
+
+        def changed(record: QueueRecord) -> QueueRecord:
+            kept = [part for part in record.physical if not (part.leaves and part.number in empty)]
+            return replace(record, physical=kept)
+
+        if empty:
+            await self._change(queue, changed)
 
     async def set_physical(self, queue: Queue, index: int, weight: float | None, state: PhysicalState | None) -> None:
         """Change what a physical queue takes part in, or its share of new messages."""
@@ -141,10 +206,10 @@ class Admin:
             )
 
         def changed(record: QueueRecord) -> QueueRecord:
-            if not 0 <= index < len(record.physical):
+            if not 0 <= index < len(record.staying):
                 raise InvalidParameterValue(
                     f"Value {index} for parameter Index is invalid. "
-                    f"Reason: The queue has the physical queues 0 to {len(record.physical) - 1}."
+                    f"Reason: The queue has the physical queues 0 to {len(record.staying) - 1}."
                 )
             part = record.physical[index]
             new = replace(
@@ -156,7 +221,7 @@ class Admin:
 
     async def attributes(self, queue: Queue, names: list[str]) -> dict[str, str]:
         told = {
-            "QueueArn": queue.arn,
+            "QueueArn": queue_arn(queue.region, queue.key[0], queue.name),
             "CreatedTimestamp": str(queue.record.created_us // SECOND_US),
             "LastModifiedTimestamp": str(queue.record.modified_us // SECOND_US),
         }
@@ -239,6 +304,10 @@ class Admin:
             raise InvalidParameterValue(
                 f"{start}Queue {key[1]} does not have permission to use {target.key[1]} as a dead letter queue."
             )
+
+
+def _leave(part: PhysicalRecord) -> PhysicalRecord:
+    return replace(part, state=PhysicalState.LEAVING)
 
 
 def _living(queue: Queue) -> QueueRecord:

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from rockdove.core.errors import (
     Fault,
+    QueueAway,
     QueueDoesNotExist,
     QueueGone,
     ServiceInterrupted,
@@ -15,19 +16,23 @@ from rockdove.core.errors import (
     StoreInterrupted,
     UnsupportedOperation,
 )
-from rockdove.store.base import Conflict, OverQuota
+from rockdove.store.base import Conflict, OverQuota, StillHolds
 
 T = TypeVar("T")
 
 
+class PhysicalQueueUnavailable(ServiceUnavailable):
+    """A physical queue cannot be reached, though others may be; it was not asked. To clients it is like its parent."""
+
+
 async def ask(call: Callable[[Callable[[T | StoreError | Fault], None]], None]) -> T:
-    """The result of a call that tells it to a callback. Raises the fault of a failure, `Conflict` or `OverQuota`."""
+    """The result of a call that tells it to a callback. Raises the fault of a failure, or why a record is refused."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def done(outcome: T | StoreError | Fault) -> None:
         if future.done():
             return
-        if isinstance(outcome, Conflict | OverQuota | Fault):
+        if isinstance(outcome, Conflict | OverQuota | StillHolds | Fault):
             future.set_exception(outcome)
         elif isinstance(outcome, StoreError):
             future.set_exception(unavailable(outcome))
@@ -45,6 +50,8 @@ def unavailable(error: StoreError) -> Fault:
     if isinstance(error, QueueGone):
         # Whoever has not heard of it may have to ask again: another process has purged or deleted it.
         return QueueDoesNotExist()
+    if isinstance(error, QueueAway):
+        return PhysicalQueueUnavailable()
     return (
         ServiceUnavailable("The disk is full. Please try again.")
         if isinstance(error, StoreFull)

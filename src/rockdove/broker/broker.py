@@ -7,16 +7,17 @@ from rockdove.broker.ask import need, unavailable
 from rockdove.broker.context import Context
 from rockdove.broker.count import count, oldest
 from rockdove.broker.gather import Gatherer
+from rockdove.broker.part import PartQueue
+from rockdove.broker.placing import Placing
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import Receive, Reply
-from rockdove.broker.route import parts_of
+from rockdove.broker.route import group_of
 from rockdove.core import ids, limits
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import (
     Fault,
     InvalidParameterValue,
     MessageNotInflight,
-    QueueDoesNotExist,
     QueueGone,
     ReceiptHandleIsInvalid,
     ServiceInterrupted,
@@ -25,7 +26,7 @@ from rockdove.core.errors import (
 )
 from rockdove.core.message import Entry
 from rockdove.core.receipt import Receipt
-from rockdove.store.base import Appended, Counts, Draft, Physical
+from rockdove.store.base import Appended, Counts, Done, Draft, Physical
 
 Sent = Callable[[list[Appended] | Fault], None]
 Finished = Callable[[Fault | None], None]
@@ -44,53 +45,50 @@ class Broker:
 
     # Send.
 
-    def send(self, queue: Queue, drafts: Sequence[Draft], done: Sent, again: bool = False) -> None:
-        """Store messages; where they went, in their order. ``again``: the queue was purged under the first try."""
+    def send(self, queue: Queue, drafts: Sequence[Draft], done: Sent) -> None:
+        """Store messages; where they went, in their order."""
         if self.store.full is not None:
             done(ServiceUnavailable(self.store.full))
             return
+        if queue.fifo and isinstance(queue, PartQueue):
+            # Only of groups that have their place there, or will have.
+            for draft in drafts:
+                queue.check_group(group_of(draft))
+            queue = queue.whole
         if queue.is_plain:
-            queue.physical[0].append(drafts, partial(self._sent, queue, drafts, done, again))
-            return
-        results: dict[int, Appended] = {}
-        # Places of those whose physical queue is gone.
-        gone: list[int] = []
+            queue.physical[0].append(drafts, partial(self._sent, queue, drafts, done))
+        else:
+            self._placing(queue, drafts, done).start()
 
-        def sent(places: list[int], appended: list[Appended]) -> None:
+    def _sent(self, queue: Queue, drafts: Sequence[Draft], done: Sent, outcome: list[Appended] | StoreError) -> None:
+        if isinstance(outcome, QueueGone):
+            # Another front-end has purged or deleted it, or changed its physical queues, which this one has not heard
+            # of yet.
+            self._placing(queue, drafts, done).start_again()
+        elif isinstance(outcome, StoreError):
+            done(unavailable(outcome))
+        else:
+            queue.events.sent += len(outcome)
+            done(outcome)
+
+    def _placing(self, queue: Queue, drafts: Sequence[Draft], done: Sent) -> Placing:
+        results: dict[int, Appended] = {}
+
+        def append(physical: Physical, places: list[int], part: Done[list[Appended]]) -> None:
+            physical.append([drafts[at] for at in places], part)
+
+        def landed(places: list[int], appended: list[Appended]) -> None:
             queue.events.sent += len(appended)
             results.update(zip(places, appended, strict=True))
-
-        def failed(places: list[int], fault: Fault) -> None:
-            if isinstance(fault, QueueDoesNotExist):
-                gone.extend(places)
 
         def over(fault: Fault | None) -> None:
             if fault is None:
                 done([results[at] for at in range(len(drafts))])
-            elif len(results) + len(gone) == len(drafts) and not again:
-                self._catch_up(done, lambda: self._send_again(queue, [drafts[at] for at in gone], rest))
             else:
-                rest(fault)
-
-        def rest(outcome: list[Appended] | Fault) -> None:
-            """What came of those whose physical queue was gone."""
-            if isinstance(outcome, Fault):
                 # With a part of it stored, nobody can say that nothing was done.
-                done(ServiceInterrupted() if results else outcome)
-            else:
-                results.update(zip(gone, outcome, strict=True))
-                done([results[at] for at in range(len(drafts))])
+                done(ServiceInterrupted() if results else fault)
 
-        try:
-            parts = parts_of(queue, drafts)
-        except Fault as fault:
-            done(fault)
-            return
-        gatherer = Gatherer(over)
-        for physical, places in parts:
-            part = gatherer.part(partial(sent, places), partial(failed, places))
-            physical.append([drafts[at] for at in places], part)
-        gatherer.close()
+        return Placing(self.store.records, queue, drafts, append, landed, over)
 
     def _catch_up(self, done: Callable[[Fault], None], then: Callable[[], None]) -> None:
         """Hear of all that other processes have changed, and go on. ``done`` is told if the store cannot be asked."""
@@ -105,24 +103,6 @@ class Broker:
                 done(fault)
 
         self.store.records.catch_up(caught_up)
-
-    def _sent(
-        self, queue: Queue, drafts: Sequence[Draft], done: Sent, again: bool, outcome: list[Appended] | StoreError
-    ) -> None:
-        if isinstance(outcome, QueueGone) and not again:
-            # Another front-end has purged or deleted it, which this one has not heard of yet.
-            self._catch_up(done, lambda: self._send_again(queue, drafts, done))
-        elif isinstance(outcome, StoreError):
-            done(unavailable(outcome))
-        else:
-            queue.events.sent += len(outcome)
-            done(outcome)
-
-    def _send_again(self, queue: Queue, drafts: Sequence[Draft], done: Sent) -> None:
-        if queue.alive:
-            self.send(queue, drafts, done, again=True)
-        else:
-            done(QueueDoesNotExist())
 
     # Receive.
 

@@ -25,7 +25,7 @@ _SMALLEST_NUMBER, _LARGEST_NUMBER = Decimal("1e-128"), Decimal("1e126")
 _TOKEN = re.compile(rf"[!-~]{{1,{limits.MAX_ID_LENGTH}}}")
 _TRACE_HEADER = "AWSTraceHeader"
 # Of a request: what is longer, or has other characters, is none.
-_TRACE_ID = re.compile(r"[ -~]{1,512}")
+_TRACE_ID = re.compile(rf"[ -~]{{1,{limits.MAX_TRACE_HEADER_LENGTH}}}")
 
 
 class SentContent(Protocol):
@@ -282,5 +282,11 @@ def _system(attributes: dict[str, Attribute] | None) -> Attribute | None:
         if attribute.data_type != "String" or not value or _FORBIDDEN.search(value):
             raise InvalidParameterValue(
                 f"Message system attribute '{name}' must contain a non-empty value of type 'String'."
+            )
+        if len(value) > limits.MAX_TRACE_HEADER_LENGTH:
+            # It does not count as a part of the message, so it must not be one.
+            raise InvalidParameterValue(
+                f"Message system attribute '{name}' is invalid. Reason: It must be at most "
+                f"{limits.MAX_TRACE_HEADER_LENGTH} characters."
             )
     return attributes[_TRACE_HEADER]

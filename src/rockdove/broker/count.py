@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from rockdove.broker.ask import PhysicalQueueUnavailable
 from rockdove.broker.gather import Gatherer
 from rockdove.broker.queue import Queue
 from rockdove.core.errors import Fault
@@ -9,14 +10,18 @@ from rockdove.store.base import Browsing, Counts
 
 
 def count(queue: Queue, done: Callable[[Counts | Fault], None]) -> None:
-    """Exact numbers over all physical queues."""
-    total = Counts(0, 0, 0)
+    """Exact numbers over all physical queues; those that cannot be reached are left out, unless none can."""
+    total: Counts | None = None
 
     def counted(part: Counts) -> None:
         nonlocal total
-        total += part
+        total = part if total is None else total + part
 
-    gatherer = Gatherer(lambda fault: done(fault or total))
+    def over(fault: Fault | None) -> None:
+        is_rest = total is not None and isinstance(fault, PhysicalQueueUnavailable)
+        done(fault if fault is not None and not is_rest else total or Counts(0, 0, 0))
+
+    gatherer = Gatherer(over)
     for physical in queue.physical:
         physical.count(gatherer.part(counted))
     gatherer.close()

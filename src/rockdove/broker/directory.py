@@ -8,12 +8,19 @@ from itertools import takewhile
 from weakref import WeakValueDictionary
 
 from rockdove.broker.event import Events
+from rockdove.broker.part import MARK, part_of
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
 from rockdove.core.arn import parse_arn
 from rockdove.core.attribute import redrive
 from rockdove.core.clock import SECOND_US, Clock
-from rockdove.core.errors import InvalidAddress, OverLimit, QueueDeletedRecently, QueueDoesNotExist
+from rockdove.core.errors import (
+    InvalidAddress,
+    OverLimit,
+    QueueDeletedRecently,
+    QueueDoesNotExist,
+    UnsupportedOperation,
+)
 from rockdove.core.queue import Glance, QueueRecord, glance, pack, unpack
 from rockdove.core.recent import remember
 from rockdove.store.base import Change, QueueDropped, QueuePut, Snapshot, Store
@@ -56,6 +63,8 @@ class Directory:
         self._unsorted: set[str] = set()
         # The names of the queues that send their dead letters to one.
         self._sources: dict[tuple[str, str], set[str]] = {}
+        # Accounts and names of those with physical queues that leave.
+        self.changing: set[tuple[str, str]] = set()
         # Those at work, by the numbers of their physical queues.
         self._by_number: WeakValueDictionary[int, Queue] = WeakValueDictionary()
 
@@ -105,8 +114,12 @@ class Directory:
         self._deleted.pop(key, None)
         queue = self._queues.get(key)
         if queue is not None:
+            parts = len(queue.parts)
             queue.update(record)
             self._number(queue)
+            if len(queue.parts) < parts:
+                # One of them has left.
+                self._by_url.clear()
 
     def _add(self, seen: Glance, packed: bytes) -> None:
         account, name = seen.account, seen.name
@@ -118,12 +131,15 @@ class Directory:
             names.append(name)
         queues[name] = packed
         self._per_account[account] += seen.physical
+        if seen.leaves_any:
+            self.changing.add((account, name))
         target = _dead_letter_target(seen.attributes)
         if target is not None:
             self._sources.setdefault(target, set()).add(name)
 
     def _forget(self, record: QueueRecord) -> None:
         """What is found by what a queue's record says."""
+        self.changing.discard((record.account, record.name))
         self._per_account[record.account] -= len(record.physical)
         for part in record.physical:
             self._by_number.pop(part.number, None)
@@ -221,16 +237,37 @@ class Directory:
         """The store tells of messages in a physical queue."""
         queue = self._by_number.get(number)
         if queue is not None:
-            queue.arrived(visible, next_us)
+            queue.told(number, visible, next_us)
 
     def named(self, account: str, name: str) -> Queue:
-        queue = self.get(account, name)
+        queue = self.find(account, name)
         if queue is None:
             raise QueueDoesNotExist()
         return queue
 
+    def find(self, account: str, name: str) -> Queue | None:
+        """A queue, or one physical queue of it: ``name~i``."""
+        if MARK not in name:
+            return self.get(account, name)
+        name, _, index = name.partition(MARK)
+        whole = self.get(account, name)
+        return None if whole is None else part_of(whole, index)
+
     def by_url(self, url: str, account: str) -> Queue:
-        """The queue of a URL, whatever its host, of a path ``/account/name``, or of the caller's with that name."""
+        """The queue of a URL. Raises `UnsupportedOperation` for one physical queue of it."""
+        queue = self.at_url(url, account)
+        if queue.is_part:
+            raise UnsupportedOperation(
+                f"{url} is one physical queue of {queue.record.name}, for messages only. For anything else use the URL "
+                f"of {queue.record.name}."
+            )
+        return queue
+
+    def at_url(self, url: str, account: str) -> Queue:
+        """The queue of a URL, whatever its host, of a path ``/account/name``, or of the caller's with that name.
+
+        Or one physical queue of it: ``name~i``.
+        """
         queue = self._by_url.get(url)
         if queue is None:
             if "/" not in url:

@@ -5,11 +5,12 @@ from functools import partial
 
 from rockdove.broker.ask import ask
 from rockdove.broker.context import Context
+from rockdove.broker.placing import place_all
 from rockdove.broker.queue import Queue
-from rockdove.broker.route import parts_of
+from rockdove.broker.route import Parts
 from rockdove.core.errors import Fault
 from rockdove.core.publication import Landing, PublicationName
-from rockdove.store.base import Appended, Draft, Landings
+from rockdove.store.base import Appended, Draft, Landings, Physical
 
 # Seconds until what the store could not do is tried again.
 AGAIN_S = 0.5
@@ -78,9 +79,13 @@ class Lander:
         # In a FIFO queue times of sending grow with the places: there it is as if sent now.
         at_us = self._context.clock.now_us() if queue.fifo else landing.at_us
         drafts = [Draft(each.message(at_us), at_us + each.delay_us, each.deduplication_key) for each in landing.parcels]
-        places = parts_of(queue, drafts)
-        parts = [(physical, [drafts[at] for at in chosen]) for physical, chosen in places]
-        appended: list[list[Appended]] | None = await ask(partial(landings.land, landing, parts))
+        parts: list[tuple[Physical, list[Draft]]] = []
+
+        async def land(places: Parts) -> list[list[Appended]] | None:
+            parts[:] = [(physical, [drafts[at] for at in chosen]) for physical, chosen in places]
+            return await ask(partial(landings.land, landing, parts))
+
+        appended = await place_all(self._context.store.records, queue, drafts, land)
         if appended is None:
             return
         queue.events.sent += len(drafts)

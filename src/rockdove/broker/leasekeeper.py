@@ -1,12 +1,12 @@
 """Ends the leases of consumers that nobody has heard of for too long, if that is wanted at all."""
 
-import asyncio
 import logging
 from functools import partial
 
 from rockdove.broker.ask import ask
 from rockdove.broker.context import Context
 from rockdove.broker.lease import Leasing
+from rockdove.broker.rounds import Rounds
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import ServiceUnavailable
 
@@ -16,7 +16,7 @@ log = logging.getLogger("rockdove")
 ROUND_S = 5.0
 
 
-class LeaseKeeper:
+class LeaseKeeper(Rounds):
     """Without a time to keep leases for, it does nothing."""
 
     def __init__(self, context: Context, keep_s: float | None) -> None:
@@ -24,21 +24,11 @@ class LeaseKeeper:
         self._leasing = Leasing(context)
         self._keep_s = keep_s
         self._began_us = context.clock.now_us()
-        self._task: asyncio.Task[None] | None = None
+        super().__init__(self.look, min(ROUND_S, keep_s or ROUND_S))
 
     def start(self) -> None:
         if self._keep_s is not None:
-            self._task = asyncio.get_running_loop().create_task(self._run(min(ROUND_S, self._keep_s)))
-
-    async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-
-    async def _run(self, every_s: float) -> None:
-        while True:
-            await asyncio.sleep(every_s)
-            await self.look()
+            super().start()
 
     async def look(self) -> int:
         """Give back what silent consumers hold; how many messages."""

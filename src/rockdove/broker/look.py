@@ -44,14 +44,16 @@ class Look:
         """A page of all messages, those of one physical queue after those of another, each in the order of sending.
 
         Goes on after the entry with this id. No call changes an id, so that what is there throughout is met once.
-        Gives the id to go on after, too; None: there are no more. ``only``: that physical queue, by its index.
+        Gives the id to go on after, too; None: there are no more. ``only``: that physical queue, by its index; the last
+        one together with those that leave.
         """
         browsing = self._browsing()
         parts = sorted(enumerate(queue.physical), key=lambda each: each[1].record.number)
         wanted = [
             (index, physical)
             for index, physical in parts
-            if only in (None, index) and page.after < ids.entry_id(physical.record.number, ids.SEQUENCE_MASK)
+            if only in (None, min(index, queue.staying - 1))
+            and page.after < ids.entry_id(physical.record.number, ids.SEQUENCE_MASK)
         ]
         await self._turns.turn(queue.key)
         try:

@@ -28,6 +28,8 @@ from rockdove.store.base import Claimed, Counts, Physical, Want
 
 # Messages moved at a time.
 CHUNK = 100
+# The same of bytes: they are one transaction, for which others wait.
+MOVED_BYTES = 2 * 1024 * 1024
 # For so long a message that is being moved is hidden; if the service is killed meanwhile, it is there again afterwards.
 HIDDEN_US = 10 * SECOND_US
 # Seconds between two looks for messages that a killed service had hidden.
@@ -141,7 +143,13 @@ class Mover:
     ) -> None:
         settings, watch = source.settings, self._context.watch
         oldest_us = self._clock.now_us() - settings.retention_us
-        want = Want(limit=limit, timeout_us=HIDDEN_US, sent_after_us=oldest_us, delay_us=settings.delay_us)
+        want = Want(
+            limit=limit,
+            timeout_us=HIDDEN_US,
+            sent_after_us=oldest_us,
+            delay_us=settings.delay_us,
+            room_bytes=MOVED_BYTES,
+        )
         claimed: Claimed = await ask(partial(physical.claim, want))
         source.events.expired += len(claimed.expired)
         if watch is not None:

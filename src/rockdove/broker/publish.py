@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from rockdove.broker.ask import ask, need
 from rockdove.broker.context import Context
+from rockdove.broker.placing import place_all
 from rockdove.broker.queue import Queue
-from rockdove.broker.route import parts_of
+from rockdove.broker.route import Parts
 from rockdove.core import limits
 from rockdove.core.errors import (
     BatchPartlyPublished,
@@ -20,7 +21,7 @@ from rockdove.core.errors import (
     ServiceUnavailable,
 )
 from rockdove.core.publication import Parcel, Partly, PublicationName, Winner
-from rockdove.store.base import Appended, Decision, Draft, Publications, Published, Standing
+from rockdove.store.base import Appended, Decision, Draft, Physical, Publications, Published, Standing
 
 # Seconds that a request waits for a batch to land, at most.
 LANDING_S = 10.0
@@ -83,8 +84,11 @@ class Publisher:
         self, queue: Queue, name: PublicationName, winners: Sequence[Winner], partly: Partly
     ) -> tuple[Decision, bool]:
         """Publish what these attempts have staged, unless the batch is published. And whether all is in the queue."""
-        commit = partial(self._store.commit, name, winners, partly, queue.physical[0])
-        decision: Decision = await ask(commit)
+
+        async def commit(_: Parts) -> Decision:
+            return await ask(partial(self._store.commit, name, winners, partly, queue.physical[0]))
+
+        decision = await place_all(self._context.store.records, queue, (), commit)
         if decision.too_old:
             raise _too_old()
         if decision.missing is not None:
@@ -94,9 +98,10 @@ class Publisher:
             )
         if decision.partly:
             raise BatchPartlyPublished(
-                f"{decision.partly} partitions of this batch were published on their own, by PublishOnce, and the "
-                "attempts have other numbers of messages. Say by Partly what is to be done: skip takes the batch for "
-                "published as it is, again publishes all of it."
+                f"{decision.partly} partitions of this batch were published on their own, by PublishOnce. Say by "
+                "Partly what is to be done: match leaves them out, if they have as many messages now, and is right "
+                "only if these are the same messages; skip takes the batch for published as it is; again publishes "
+                "all of it."
             )
         try:
             async with asyncio.timeout(LANDING_S):
@@ -129,9 +134,13 @@ class Publisher:
         drafts = [
             Draft(parcel.message(now_us), now_us + parcel.delay_us, parcel.deduplication_key) for parcel in parcels
         ]
-        places = parts_of(queue, drafts)
-        parts = [(physical, [drafts[at] for at in chosen]) for physical, chosen in places]
-        published: Published = await ask(partial(self._store.publish, name, attempt, parts))
+        parts: list[tuple[Physical, list[Draft]]] = []
+
+        async def append(places: Parts) -> Published:
+            parts[:] = [(physical, [drafts[at] for at in chosen]) for physical, chosen in places]
+            return await ask(partial(self._store.publish, name, attempt, parts))
+
+        published = await place_all(self._context.store.records, queue, drafts, append)
         _check_age(published.standing)
         if published.appended is None:
             return Report(published.standing, [])

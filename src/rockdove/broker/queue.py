@@ -17,6 +17,14 @@ from rockdove.core.errors import ServiceUnavailable
 from rockdove.core.queue import PhysicalRecord, PhysicalState, QueueRecord
 from rockdove.store.base import Physical, Store
 
+# Seconds for which a physical queue that could not be reached gets no messages, if others take them.
+AWAY_S = 0.5
+
+
+def slot(group: str, size: int) -> int:
+    """Which of so many physical queues of a FIFO queue has a message group."""
+    return zlib.crc32(group.encode()) % size if size > 1 else 0
+
 
 class Waiter(Protocol):
     """A receive that waits for a message; see `rockdove.broker.wait`."""
@@ -28,14 +36,30 @@ class Waiter(Protocol):
         """Wait no longer."""
 
 
+class RefreshedQueue(Protocol):
+    """One physical queue of a logical one; see `rockdove.broker.part`."""
+
+    def refresh(self) -> None:
+        """The logical queue has changed."""
+
+    def arrived(self, visible: int, next_us: int | None) -> None: ...
+
+    def hears(self, number: int) -> bool: ...
+
+    def close(self) -> None: ...
+
+
 class Queue:
     """One logical queue over one or more physical ones. The truth is in the store; this is a cache of it."""
 
+    # Whether it is one physical queue of another, as a queue of its own; see `rockdove.broker.part`.
+    is_part = False
+
     def __init__(self, record: QueueRecord, region: str, store: Store, clock: Clock, events: Events) -> None:
-        self._store = store
-        self._clock = clock
+        self.store = store
+        self.clock = clock
         self.record = record
-        self._region = region
+        self.region = region
         self.uid = bytes.fromhex(record.uid)
         self.fifo = record.fifo
         self.key = (record.account, record.name)
@@ -57,6 +81,10 @@ class Queue:
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_us = 0
         self._rotation: Rotation
+        # Physical queues that could not be reached, by number, and until when they get no messages.
+        self._away: dict[int, float] = {}
+        # Those that leave of a FIFO queue, the oldest generation first.
+        self.former: list[list[Physical]] = []
         # What receives visit: all that is not down.
         self.visited: list[Physical] = []
         self._next_visit = -1
@@ -69,9 +97,13 @@ class Queue:
         # When that was, by the loop's clock.
         self.counted_s = 0.0
         self.physical_records: list[PhysicalRecord] = []
+        # How many of them stay: the first ones.
+        self.staying = 1
         # Whether there is one physical queue, and nothing to choose or to leave out.
         self.is_plain = True
         self.events = events
+        # Its physical queues that are used as queues of their own.
+        self.parts: dict[int, RefreshedQueue] = {}
         self.update(record)
 
     def update(self, record: QueueRecord) -> None:
@@ -84,13 +116,15 @@ class Queue:
         self.settings: Settings = attribute.settings(record.attributes, record.fifo)
         self.policy = permission.of(record.attributes.get("Policy"))
         before = self.physical_records
-        self.physical: list[Physical] = [self._store.physical(record, part) for part in record.physical]
+        self.physical: list[Physical] = [self.store.physical(record, part) for part in record.physical]
         self.physical_records = list(record.physical)
         if self.physical_records != before:
             self._rotation = Rotation(record.physical)
             pairs = zip(self.physical, record.physical, strict=True)
             self.visited = [physical for physical, part in pairs if part.state is not PhysicalState.DOWN]
             self.is_plain = len(self.physical) == 1 and record.physical[0].state is PhysicalState.UP
+            self.staying = len(record.staying)
+            self.former = self._former() if record.fifo else []
             self.numbers = []
         if self._listened:
             self._unlisten()
@@ -101,6 +135,15 @@ class Queue:
         self._by_number = {part.number: physical for part, physical in zip(record.physical, self.physical, strict=True)}
         if self.settings.dequeue != self._choice:
             self._choose(self.settings.dequeue)
+        for part in list(self.parts.values()):
+            part.refresh()
+
+    def _former(self) -> list[list[Physical]]:
+        generations: dict[int, list[Physical]] = {}
+        for physical, part in zip(self.physical, self.record.physical, strict=True):
+            if part.leaves:
+                generations.setdefault(part.generation, []).append(physical)
+        return [generations[at] for at in sorted(generations)]
 
     def _choose(self, choice: PolicyChoice) -> None:
         """Take another dequeue policy. Those who wait by the old one look again, and then wait by the new one."""
@@ -112,6 +155,15 @@ class Queue:
         for waiter in waiting:
             waiter.wake()
 
+    @property
+    def whole(self) -> "Queue":
+        """The logical queue."""
+        return self
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
     def by_number(self, number: int) -> Physical | None:
         return self._by_number.get(number)
 
@@ -119,20 +171,36 @@ class Queue:
         """Which of its physical queues has that number; None: none has, any more."""
         return self._index.get(number)
 
-    def route(self, group: str | None) -> Physical:
+    def route(self, group: str) -> Physical:
         """Where a message goes: its group's place in a FIFO queue, else by the weights of physical queues.
+
+        Not to one that leaves: see `rockdove.broker.route` for groups that are still there.
 
         Raises `ServiceUnavailable` if that is down. A group does not go elsewhere: its order would be lost.
         """
-        size = len(self.physical)
         if self.fifo:
-            at = zlib.crc32((group or "").encode()) % size if size > 1 else 0
+            at = slot(group, self.staying)
             if self.record.physical[at].state is PhysicalState.DOWN:
                 raise ServiceUnavailable("The physical queue of this message group is down. Please try again.")
             return self.physical[at]
         if self._rotation.is_empty:
             raise ServiceUnavailable("All physical queues of this queue are down. Please try again.")
-        return self.physical[self._rotation.next()]
+        at = self._rotation.next()
+        if self._away:
+            now_s = asyncio.get_running_loop().time()
+            self._away = {number: until_s for number, until_s in self._away.items() if until_s > now_s}
+            for _ in self._rotation.places:
+                if self.physical_records[at].number not in self._away:
+                    break
+                at = self._rotation.next()
+        return self.physical[at]
+
+    def goes_round(self, physical: Physical) -> bool:
+        """A physical queue cannot be reached: whether messages can go to another instead, which they do for a while."""
+        if self.fifo:
+            return False
+        self._away[physical.record.number] = asyncio.get_running_loop().time() + AWAY_S
+        return any(self.physical_records[at].number not in self._away for at in self._rotation.places)
 
     # The dequeue policy's view.
 
@@ -145,7 +213,7 @@ class Queue:
         return self._next_visit
 
     def may_have_visible(self, index: int) -> bool:
-        return index < len(self.visited) and self.visited[index].hint().may_have_visible(self._clock.now_us())
+        return index < len(self.visited) and self.visited[index].hint().may_have_visible(self.clock.now_us())
 
     def next_visible_us(self, after_us: int) -> int | None:
         """When the next message becomes visible that was not yet at that time, as far as is known without I/O."""
@@ -195,12 +263,28 @@ class Queue:
     def _listen(self) -> None:
         self._listened = list(self.physical)
         for physical in self._listened:
-            self._store.listen(physical)
+            self.store.listen(physical)
 
     def _unlisten(self) -> None:
-        for physical in self._listened:
-            self._store.unlisten(physical)
-        self._listened = []
+        heard, self._listened = self._listened, []
+        for physical in heard:
+            if not self.whole.is_heard(physical.record.number):
+                self.store.unlisten(physical)
+
+    def hears(self, number: int) -> bool:
+        """Whether somebody waits here for that physical queue."""
+        return any(physical.record.number == number for physical in self._listened)
+
+    def is_heard(self, number: int) -> bool:
+        """The same, also of its parts."""
+        return self.hears(number) or any(part.hears(number) for part in self.parts.values())
+
+    def told(self, number: int, visible: int, next_us: int | None) -> None:
+        """The store tells of messages in one of its physical queues."""
+        self.arrived(visible, next_us)
+        for part in list(self.parts.values()):
+            if part.hears(number):
+                part.arrived(visible, next_us)
 
     def arrived(self, visible: int, next_us: int | None) -> None:
         """The store tells of messages: so many have become visible, and the next does at that time."""
@@ -222,7 +306,7 @@ class Queue:
                 return
             self._alarm.cancel()
         self._alarm_us = visible_us
-        delay_s = max(visible_us - self._clock.now_us(), 0) / SECOND_US
+        delay_s = max(visible_us - self.clock.now_us(), 0) / SECOND_US
         self._alarm = asyncio.get_running_loop().call_later(delay_s, self._ring)
 
     def _ring(self) -> None:
@@ -233,6 +317,8 @@ class Queue:
     def close(self) -> None:
         """The queue is gone: whoever waits for it is told."""
         self.alive = False
+        for part in self.parts.values():
+            part.close()
         if self._alarm is not None:
             self._alarm.cancel()
         self._unlisten()

@@ -60,6 +60,9 @@ class Receive(WaitingRequest):
     _late = False
     # Whether it has heard, for its own sake, of what other processes have changed.
     _has_caught_up = False
+    # Why a physical queue could not be looked at, and which could not: they are left out, unless none is left.
+    _failed: StoreError | None = None
+    _away: frozenset[int] = frozenset()
     # How often dead ones were moved away, and whether that has failed: then they are given out once more.
     _burials = 0
     _spares_dead = False
@@ -116,6 +119,7 @@ class Receive(WaitingRequest):
             return
         self._next_us = self._plan = None
         self._landing = self._spares_noisy = False
+        self._away = frozenset()
         self._tried_us = self._context.clock.now_us()
         self._begin_to_look()
         if queue.wakes and queue.is_plain:
@@ -233,13 +237,7 @@ class Receive(WaitingRequest):
 
     def claimed(self, physical: Physical, claimed: Claimed | StoreError) -> None:
         if isinstance(claimed, StoreError):
-            if self._found:
-                self._finish()
-            elif self._timer is not None and not self._queue.wakes and self._may_hold():
-                # It waits, and would not have looked just now if it waited for a wake-up: the store may come back.
-                self._nap(_AWAY_S, self._look)
-            else:
-                self._answer(unavailable(claimed))
+            self._lost(physical, claimed)
             return
         if claimed.crowded and not self._found:
             self._count_in_flight()
@@ -268,6 +266,24 @@ class Receive(WaitingRequest):
         else:
             self._go_on(len(claimed.entries))
 
+    def _lost(self, physical: Physical, error: StoreError) -> None:
+        """A physical queue could not be looked at. The others may have messages, and are looked at first."""
+        if self._plan is not None and self._queue.size > 1:
+            self._failed = error
+            self._away |= {physical.record.number}
+            self._go_on(0)
+        elif self._found:
+            self._finish()
+        else:
+            self._fail(error)
+
+    def _fail(self, error: StoreError) -> None:
+        if self._timer is not None and not self._queue.wakes and self._may_hold():
+            # It waits, and would not have looked just now if it waited for a wake-up: the store may come back.
+            self._nap(_AWAY_S, self._look)
+        else:
+            self._answer(unavailable(error))
+
     def _buried(self, fault: Fault | None) -> None:
         """What was dead is out of the way; what stood behind it may be visible now."""
         self._burials += 1
@@ -284,6 +300,8 @@ class Receive(WaitingRequest):
         """``holds``: wait for messages if there are none. If not, only for those that are about to land."""
         if self._found:
             self._deliver()
+        elif self._failed is not None and len(self._away) >= max(self._queue.size, 1):
+            self._fail(self._failed)
         elif (holds or self._landing) and self._may_hold():
             fault = self._wait(self._expected_us())
             if fault is not None:

@@ -6,6 +6,7 @@ from functools import partial
 from rockdove.broker.ask import ask
 from rockdove.broker.context import Context
 from rockdove.broker.queue import Queue
+from rockdove.broker.rounds import Rounds
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import ServiceUnavailable
 from rockdove.store.base import Physical
@@ -19,29 +20,16 @@ SWEEPS = 20
 RAREST_S = 60
 
 
-class Retention:
+class Retention(Rounds):
     """Goes round the queues and removes what is too old, a bounded number at a time."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._directory = context.directory
         self._clock = context.clock
-        self._task: asyncio.Task[None] | None = None
+        super().__init__(partial(self.sweep, everything=False), ROUND_S)
         # When the turn of each queue comes.
         self._due_us: dict[tuple[str, str], int] = {}
-
-    def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._run())
-
-    async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(ROUND_S)
-            await self.sweep(everything=False)
 
     async def sweep(self, everything: bool = True) -> int:
         """One round over all queues that may hold messages, or whose turn it is; how many messages it removed."""

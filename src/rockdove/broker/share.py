@@ -29,6 +29,11 @@ class Rotation:
         """Nobody takes messages: all are down."""
         return not self._order
 
+    @property
+    def places(self) -> Sequence[int]:
+        """Of those that take messages."""
+        return self._order
+
     def next(self) -> int:
         """The place of the next one among all parts."""
         if self._is_even:

@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from rockdove.broker.context import Context
-from rockdove.broker.gather import Gatherer
+from rockdove.broker.placing import Placing
 from rockdove.broker.queue import Queue
-from rockdove.broker.route import parts_of
 from rockdove.core.errors import Fault, StoreError
 from rockdove.core.message import Entry
 from rockdove.store.base import Appended, Done, Draft, Physical, Store
@@ -24,21 +23,15 @@ def transfer(
     """Move messages to another queue; how many were moved. What is gone meanwhile is left out."""
     number = 0
 
-    def moved(appended: list[Appended]) -> None:
+    def move(physical: Physical, places: list[int], part: Done[list[Appended]]) -> None:
+        chosen = [entries[at].id for at in places]
+        _transfer(context.store, source, chosen, physical, [drafts[at] for at in places], part)
+
+    def moved(places: list[int], appended: list[Appended]) -> None:
         nonlocal number
         number += len(appended)
 
-    try:
-        parts = parts_of(target, drafts)
-    except Fault as fault:
-        done(fault, 0)
-        return
-    gatherer = Gatherer(lambda fault: done(fault, number))
-    for physical, places in parts:
-        chosen = [entries[at].id for at in places]
-        part = [drafts[at] for at in places]
-        _transfer(context.store, source, chosen, physical, part, gatherer.part(moved))
-    gatherer.close()
+    Placing(context.store.records, target, drafts, move, moved, lambda fault: done(fault, number)).start()
 
 
 def _transfer(
