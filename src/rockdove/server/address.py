@@ -5,8 +5,10 @@ import ipaddress
 import re
 from urllib.parse import unquote
 
+from rockdove.server.host import LONGEST
+
 # A host as proxies tell it, perhaps with a port. What else they pass on must not get into a queue's URL.
-_HOST = re.compile(rb"[A-Za-z0-9._:\[\]-]+")
+_HOST = re.compile(rb"[A-Za-z0-9._:\[\]-]{1,270}")
 _PORT = re.compile(rb"[0-9]{1,5}")
 
 
@@ -38,7 +40,8 @@ def base_url(headers: dict[bytes, bytes], transport: asyncio.Transport | None, t
         port = _matching(_PORT, headers.get(b"x-forwarded-port"))
         if port is not None and host is not None and b":" not in host.rpartition(b"]")[2]:
             host = host if port in (b"80", b"443") else host + b":" + port
-    if not host:
+    if not host or len(host) > LONGEST:
+        # A listing has it in every URL.
         name = ("127.0.0.1", 0) if transport is None else transport.get_extra_info("sockname")
         host = f"{name[0]}:{name[1]}".encode()
     return (scheme + b"://" + host).decode("latin-1")

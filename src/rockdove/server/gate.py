@@ -93,7 +93,7 @@ class Gate:
     ) -> None:
         self._accounts = accounts
         self._directory = directory
-        self._by_url = directory.by_url
+        self._by_url = directory.at_url
         self._tasks = tasks
         self._clock = clock
         self._trust_proxy = trust_proxy
@@ -185,7 +185,7 @@ class Gate:
     def _check_name(self, guest: Guest, action: str, request: Any) -> None:
         """GetQueueUrl: who has no permission learns no more than who asks for a queue that is not there."""
         owner: str = request.queue_owner_aws_account_id or guest.account
-        queue = self._directory.get(owner, request.queue_name)
+        queue = self._directory.find(owner, request.queue_name)
         if queue is not None and self._is_permitted(guest, action, queue):
             return
         if owner != guest.account:

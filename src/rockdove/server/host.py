@@ -16,7 +16,8 @@ _LOCAL = re.compile(rb"(\[[0-9a-f:.]+\]|[0-9]+(\.[0-9]+){3}|([a-z0-9_-]+\.)*loca
 _PORT = re.compile(rb":[0-9]{1,5}\Z")
 # As clients have written them; few, and short.
 _MOST_KNOWN = 256
-_LONGEST_KNOWN = 270
+# A name has 253 characters at most, and a port five.
+LONGEST = 270
 
 FOREIGN = "The service does not answer under this name; --allow-host NAME allows it, or call it by its address."
 
@@ -47,12 +48,11 @@ class Hosts:
         if host is None or self._any or host in self.known:
             return True
         lowered = host.lower()
-        if not (_LOCAL.fullmatch(lowered) or _PORT.sub(b"", lowered) in self._names):
+        if len(host) > LONGEST or not (_LOCAL.fullmatch(lowered) or _PORT.sub(b"", lowered) in self._names):
             return False
         if len(self.known) >= _MOST_KNOWN:
             self.known.clear()
-        if len(host) <= _LONGEST_KNOWN:
-            self.known.add(host)
+        self.known.add(host)
         return True
 
     def admit(self, host: bytes | None, peer: str) -> None:

@@ -57,11 +57,14 @@ class Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """The client does not read its answers: it gets no more of them until it does."""
         self._outlet.congested = True
-        self._outlet.begin_to_wait()
-        self.hold(anew=True)
+        if not self._outlet.goes_on:
+            self._outlet.begin_to_wait()
+            self.hold(anew=True)
 
     def resume_writing(self) -> None:
-        self._outlet.congested = False
+        if not self._outlet.go_on():
+            self.let_go_of_some()
+            return
         self._outlet.be_taken()
         self.hold()
         self._pipeline.serve_next()

@@ -31,6 +31,8 @@ PIECE_OVERHEAD_BYTES = 48
 SMALL_HEAD_BYTES = 2 * 1024
 READ_BYTES = 16 * 1024
 HEAD_END = b"\r\n\r\n"
+# So many requests as make a turn have more bytes.
+_MANY_BYTES = 17 * TURN
 # After every so many chunks of a body it is looked at whether they have so many bytes each, on average: to take chunks
 # apart costs time, however small they are. What stands between and after them, such as trailers, may be as long as
 # they are, and so many bytes longer.
@@ -100,6 +102,8 @@ class Intake:
             return
         if self._later:
             self._later += data
+        elif len(data) > _MANY_BYTES and data.count(HEAD_END) > TURN:
+            self._receive_large(data)
         elif len(data) > self._head_piece_bytes and not self._is_quick(data):
             is_costly = self._headers_to_come or self._leading
             if is_costly and not self._holder.may_read(len(data), self._pipeline.serve_next):
@@ -121,8 +125,9 @@ class Intake:
         pipeline, start, number = self._pipeline, 0, self.number
         while start < len(data) and self._outlet.is_heard():
             size = self._head_piece_bytes if self._headers_to_come or self._leading else self._piece_bytes
-            self._read(data[start : start + size])
-            start += size
+            end = _end_of_turn(data, start, start + size)
+            self._read(data[start:end])
+            start = end
             if start < len(data) and (pipeline.is_paused or self.number - number >= TURN):
                 self._later = data[start:]
                 pipeline.rest()
@@ -386,3 +391,14 @@ class Intake:
 def _join(pieces: list[bytes]) -> None:
     if len(pieces) > MOST_PIECES:
         pieces[:] = [b"".join(pieces)]
+
+
+def _end_of_turn(data: bytes, start: int, end: int) -> int:
+    """Where to cut a piece, so that it ends no more than `TURN` requests without a body."""
+    at = start
+    for _ in range(TURN):
+        at = data.find(HEAD_END, at, end)
+        if at < 0:
+            return end
+        at += len(HEAD_END)
+    return at

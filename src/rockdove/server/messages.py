@@ -41,7 +41,7 @@ class Messages:
         self._broker = broker
         self._tracer = tracer
         self._look = Look(broker.store, broker.context.processes)
-        self._queue = broker.directory.by_url
+        self._queue = broker.directory.at_url
         self._clock = broker.clock
 
     # Send.

@@ -19,6 +19,11 @@ class OneByOne:
         else:
             self._begin(begin)
 
+    def start_all(self) -> None:
+        """There will be no more rounds."""
+        while self._waiting:
+            self._waiting.popleft()()
+
     def waiting(self) -> int:
         return len(self._waiting)
 

@@ -2,13 +2,17 @@
 
 import asyncio
 import select
+from collections import deque
 from collections.abc import Callable
 from enum import IntEnum
 
 # Seconds for which a refused client may still send before the connection is closed.
 LINGER_S = 1.0
-# Larger answers are written in pieces: TLS hands on what it is given at once, and what is handed on does not count.
+# Larger answers are written in pieces.
 PIECE_BYTES = 256 * 1024
+# TLS hands on what it is given at once, and what is handed on does not count. So it is given little at a time, and the
+# next when the client has read: about 64 KiB are on their way then.
+TLS_PIECE_BYTES = 16 * 1024
 # What a client may leave unread without being taken for slow.
 UNREAD_BYTES = 4 * 1024
 # What TLS may have read of a client that is not listened to.
@@ -54,7 +58,20 @@ IDLE, SERVING, LAST, STOPPING, CLOSING, CLOSED = State
 class Outlet:
     """What the parts of a connection share: its state, and the way to its client."""
 
-    __slots__ = ("congested", "deaf", "on_unread", "since_s", "state", "transport", "untaken")
+    __slots__ = (
+        "_ends",
+        "_is_tls",
+        "_rest",
+        "_rest_bytes",
+        "congested",
+        "deaf",
+        "goes_on",
+        "on_unread",
+        "since_s",
+        "state",
+        "transport",
+        "untaken",
+    )
 
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
@@ -69,9 +86,17 @@ class Outlet:
         self.deaf = False
         # Since when the client has to read, by the loop's clock.
         self.since_s = 0.0
+        self._is_tls = False
+        # What TLS was not given yet, and whether the connection ends when it was.
+        self._rest: deque[bytes | memoryview] = deque()
+        self._rest_bytes = 0
+        self._ends = False
+        # It is given some more, because the client has read some.
+        self.goes_on = False
 
     def open(self, transport: asyncio.Transport) -> None:
         self.transport = transport
+        self._is_tls = transport.get_extra_info("sslcontext") is not None
         limit = getattr(transport, "set_read_buffer_limits", None)
         if limit is not None:
             # Of TLS: what it reads on when we do not, nobody counts.
@@ -95,11 +120,43 @@ class Outlet:
         if transport is None or transport.is_closing():
             self.state = CLOSING
             return
+        if self._is_tls and (self._rest or len(data) > TLS_PIECE_BYTES):
+            self._rest.extend(data[at : at + TLS_PIECE_BYTES] for at in range(0, len(data), TLS_PIECE_BYTES))
+            self._rest_bytes += len(data)
+            self._write_rest(transport)
+        else:
+            self._write(transport, data)
+
+    def _write(self, transport: asyncio.Transport, data: bytes | memoryview) -> None:
         try:
             transport.write(data)
         except RuntimeError:
             # A transport that was closed before it could tell us, or that says it is not closing although it is closed.
             self.state = CLOSING
+            self._drop_rest()
+
+    def _write_rest(self, transport: asyncio.Transport) -> None:
+        while self._rest and not self.congested:
+            piece = self._rest.popleft()
+            self._rest_bytes -= len(piece)
+            self._write(transport, piece)
+        if self._ends and not self._rest:
+            transport.close()
+
+    def _drop_rest(self) -> None:
+        self._rest.clear()
+        self._rest_bytes = 0
+
+    def go_on(self) -> bool:
+        """The client has read what was written; whether it has all of its answers."""
+        self.congested = False
+        if self._rest and self.transport is not None:
+            self.goes_on = True
+            try:
+                self._write_rest(self.transport)
+            finally:
+                self.goes_on = False
+        return not self.congested
 
     def is_open(self) -> bool:
         """Whether the client can still get something: to write nothing is to ask for it."""
@@ -147,16 +204,22 @@ class Outlet:
         self._end()
         if transport.can_write_eof():
             transport.write_eof()
-        asyncio.get_running_loop().call_later(LINGER_S, transport.close)
+        asyncio.get_running_loop().call_later(LINGER_S, self._finish)
 
     def close(self) -> None:
         """Once the client has read what was written."""
         self._end()
-        if self.transport is not None:
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._rest:
+            self._ends = True
+        elif self.transport is not None:
             self.transport.close()
 
     def cut_off(self) -> None:
         self._end()
+        self._drop_rest()
         if self.transport is not None:
             self.transport.abort()
 
@@ -168,6 +231,7 @@ class Outlet:
     def lost(self) -> None:
         self.state = CLOSED
         self.transport = self.on_unread = None
+        self._drop_rest()
 
     # What is known of the client.
 
@@ -177,7 +241,7 @@ class Outlet:
 
     def is_closing(self) -> bool:
         """Whether the client has to read what is left, and nothing more will come."""
-        return self.transport is not None and self.transport.is_closing()
+        return self._ends or (self.transport is not None and self.transport.is_closing())
 
     def be_taken(self) -> None:
         """The client has taken its answers, or has gone."""
@@ -187,7 +251,9 @@ class Outlet:
 
     def unread_bytes(self) -> int:
         """What the client has not read, if it is slow."""
-        return self.transport.get_write_buffer_size() if self.congested and self.transport is not None else 0
+        if not self.congested or self.transport is None:
+            return 0
+        return self.transport.get_write_buffer_size() + self._rest_bytes
 
     def has_farewell(self) -> bool:
         """Whether the client has hung up, which was not read yet. Then what it sent ahead ends, too."""

@@ -66,7 +66,7 @@ class OwnerService:
             self._recorder.start()
             tracer = works.context.watch = Tracer(self._recorder.add, works.broker)
             self._owner.told[NAME] = tracer.hear_name
-        self.background = Background(works.context, works.tasks, self._settings.lease_keep_s)
+        self.background = Background(works.context, works.feed, works.tasks, self._settings.lease_keep_s)
         self._metrics = Metrics(works.broker, self._settings.metrics_queues, self._seat, self._figures)
         self._owner.calls[METRICS] = self._show_metrics
         self._owner.on_leave = self._left

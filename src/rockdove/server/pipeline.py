@@ -15,7 +15,7 @@ HEADER_BYTES = 160
 class Pipeline:
     """What is to be done after the request being served, in order."""
 
-    __slots__ = ("_most", "_outlet", "ahead", "bytes", "is_paused", "on_room")
+    __slots__ = ("_goes_on", "_most", "_outlet", "ahead", "bytes", "is_paused", "on_room")
 
     def __init__(self, outlet: Outlet, most: int) -> None:
         """``most``: requests ahead, at which reading pauses."""
@@ -24,6 +24,8 @@ class Pipeline:
         # How many bytes are held by what is to be done.
         self.ahead: deque[tuple[int, Callable[[], None]]] = deque()
         self.bytes = 0
+        # Whether `serve_next` is to come by itself.
+        self._goes_on = False
         # Whether `_read_on` is to come. It is independent of what is being served.
         self.is_paused = False
         # Called when reading goes on.
@@ -55,8 +57,14 @@ class Pipeline:
         self.bytes = 0
 
     def go_on(self) -> None:
-        """Not at once: the client that sends ahead without end must not keep the others waiting."""
-        asyncio.get_running_loop().call_soon(self.serve_next)
+        """Not at once, and once in a round: who sends ahead without end must not keep the others waiting."""
+        if not self._goes_on:
+            self._goes_on = True
+            asyncio.get_running_loop().call_soon(self._next)
+
+    def _next(self) -> None:
+        self._goes_on = False
+        self.serve_next()
 
     def serve_next(self) -> None:
         if self._outlet.state is not IDLE or self._outlet.congested or not self.ahead:

@@ -50,7 +50,7 @@ class PublishOperations:
 
     async def publish_batch(self, call: Call, request: shape.PublishBatch) -> shape.PublishBatchResult:
         queue = self._queue(request.queue_url, call.account)
-        name, partly = _name(call, queue, request, WHOLE), request.partly or "match"
+        name, partly = _name(call, queue, request, WHOLE), request.partly or "refuse"
         if partly not in get_args(Partly):
             raise InvalidParameterValue(
                 f"Value {partly} for parameter Partly is invalid. Reason: Must be one of {', '.join(get_args(Partly))}."

@@ -58,7 +58,7 @@ class Queues:
 
     async def get_queue_url(self, call: Call, request: shape.GetQueueUrl) -> shape.GetQueueUrlResult:
         owner = request.queue_owner_aws_account_id or call.account
-        if self._directory.record(owner, request.queue_name) is None:
+        if self._directory.find(owner, request.queue_name) is None:
             raise QueueDoesNotExist()
         return shape.GetQueueUrlResult(queue_url=_url(call, owner, request.queue_name))
 
@@ -72,7 +72,7 @@ class Queues:
     async def get_queue_attributes(
         self, call: Call, request: shape.GetQueueAttributes
     ) -> shape.GetQueueAttributesResult:
-        queue = self._queue(request.queue_url, call.account)
+        queue = self._directory.at_url(request.queue_url, call.account)
         return shape.GetQueueAttributesResult(
             attributes=await self._admin.attributes(queue, request.attribute_names or [])
         )
@@ -155,6 +155,10 @@ class Queues:
         return shape.ListMessageMoveTasksResult(results=[_task(task) for task in tasks])
 
 
+# What can be set; a physical queue leaves when the number of them is changed.
+_STATES = [state.value for state in PhysicalState if state is not PhysicalState.LEAVING]
+
+
 def _url(call: Call, account: str, name: str) -> str:
     return f"{call.base_url()}/{account}/{name}"
 
@@ -162,12 +166,11 @@ def _url(call: Call, account: str, name: str) -> str:
 def _state(value: str | None) -> PhysicalState | None:
     if value is None:
         return None
-    try:
-        return PhysicalState(value)
-    except ValueError:
+    if value not in _STATES:
         raise InvalidParameterValue(
-            f"Value {value} for parameter State is invalid. Reason: Must be one of {', '.join(PhysicalState)}."
-        ) from None
+            f"Value {value} for parameter State is invalid. Reason: Must be one of {', '.join(_STATES)}."
+        )
+    return PhysicalState(value)
 
 
 def _task(task: MoveTask) -> shape.ListMessageMoveTasksResultEntry:

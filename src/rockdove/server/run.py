@@ -29,11 +29,21 @@ async def until_stopped(
 
     ``gives_up``: what is still starting then is given up, because it may wait for somebody else.
     """
-    stopped, reload = asyncio.Event(), asyncio.Event()
+    stopped = asyncio.Event()
+    on_reload: Callable[[], None] | None = None
+    is_asked = False
+
+    def hang_up() -> None:
+        nonlocal is_asked
+        is_asked = True
+        if on_reload is not None:
+            on_reload()
+
     loop = asyncio.get_running_loop()
     for number in signals:
         loop.add_signal_handler(number, stopped.set)
-    loop.add_signal_handler(signal.SIGHUP, reload.set)
+    # One handler for good: a call of an earlier one may still be due when another takes its place, and gets lost.
+    loop.add_signal_handler(signal.SIGHUP, hang_up)
     starting = asyncio.ensure_future(start())
     if gives_up:
         asked = loop.create_task(stopped.wait())
@@ -43,8 +53,7 @@ async def until_stopped(
             starting.cancel()
             return
     on_reload = await starting
-    loop.add_signal_handler(signal.SIGHUP, on_reload)
-    if reload.is_set():
+    if is_asked:
         # Asked for while the service started, perhaps after the certificate had been read.
         on_reload()
     # What is there by now stays, and a request leaves no cycles behind: look for garbage seldom, among what is new.

@@ -122,6 +122,8 @@ class Service:
         self._certificate = certificate(settings)
         self._tasks: set[asyncio.Task[None]] = set()
         self._one_by_one = OneByOne()
+        # What was not begun in time for the stop is not begun any more.
+        self._is_over = False
         self.next_request_id = request_ids().__next__
         self.access_log = settings.access_log
         self.timings = {name: Timing() for name in OPERATIONS}
@@ -205,7 +207,7 @@ class Service:
         if self._remote is not None:
             self._share(self._remote)
         else:
-            self.background = Background(context, self.move_tasks, settings.lease_keep_s)
+            self.background = Background(context, self.feed, self.move_tasks, settings.lease_keep_s)
             self.metrics = Metrics(self.broker, settings.metrics_queues, self.seat, self._figures)
 
     def _share(self, remote: RemoteStore) -> None:
@@ -278,6 +280,8 @@ class Service:
         times = ALONE_S if self._front_end is None else FRONT_END_S
         while self.connections and time() < began_s + times.requests_s:
             await asyncio.sleep(0.01)
+        self._is_over = True
+        self._one_by_one.start_all()
         self.guard.close()
         if self.background is not None:
             await self.background.close()
@@ -317,7 +321,7 @@ class Service:
             self._one_by_one.start(partial(self._start, call, operation, request, work))
 
     def _start(self, call: Exchange, operation: Operation, request: Request, work: Awaitable[Result | None]) -> None:
-        if call.is_gone() and asyncio.iscoroutine(work):
+        if (self._is_over or call.is_gone()) and asyncio.iscoroutine(work):
             # Nothing of it has been done, and nobody waits for it.
             work.close()
             return

@@ -33,8 +33,8 @@ class Settings(Struct, kw_only=True):
     store: Annotated[
         str,
         Flag(
-            "Where messages live: sqlite (in the folder of --data), sqlite:DIR, or memory, which forgets them at the "
-            "end.",
+            "Where messages live: sqlite (in the folder of --data), sqlite:DIR, redis://HOST:PORT,HOST:PORT, or "
+            "memory, which forgets them at the end.",
             "STORE",
         ),
     ] = "sqlite"

@@ -118,7 +118,7 @@ class Family:
         self.tls: ssl.SSLContext | None = None
         self.key: KeySource = location.key()
         # Whether all messages are lost with the owner.
-        self.is_volatile = location.folder is None
+        self.is_volatile = not location.kind.is_kept
         if self.is_volatile:
             # In memory: made here, so that all front-ends have the same.
             self.key.create()

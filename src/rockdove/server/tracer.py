@@ -124,7 +124,7 @@ class Tracer:
             row(
                 self._now_us(),
                 queue.key,
-                0 if len(queue.physical) == 1 else queue.index(physical_of(appended.id)),
+                queue.index(physical_of(appended.id)),
                 "send",
                 appended.message_id,
                 None if extra is None else extra.group_id,
@@ -191,7 +191,7 @@ class Tracer:
         op, url = OPS.get(operation.name), getattr(request, "queue_url", None)
         if op is not None and url is not None:
             try:
-                queue = self._directory.by_url(url, call.account)
+                queue = self._directory.at_url(url, call.account)
             except Fault:
                 return
             self._note(call, op, queue, fault.status)
