@@ -1,7 +1,8 @@
 """The batch analysis: from traces to tables, a summary and a report."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from rockdove.spark.event import Scan
 from rockdove.spark.figure import QueueNames, of_all, of_queues
 from rockdove.spark.file import Problem, look, nothing, unread
 from rockdove.spark.measure import EVERY, SCHEMA
+from rockdove.spark.parquet import write_rows, write_table
 from rockdove.spark.queue import WHOLE
 from rockdove.spark.session import interpreted, mapped
 from rockdove.spark.summary import summary
@@ -25,9 +27,9 @@ from rockdove.spark.window import Windows, cut
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Rows of a file of a table, if there are more than that.
+# TableRows of a file of a table, if there are more than that.
 _FILE_ROWS: Final = 500_000
-# Rows of the table of windows that the user is told of, and that are too many; and what a row takes on disk.
+# TableRows of the table of windows that the user is told of, and that are too many; and what a row takes on disk.
 _MANY_ROWS: Final = 10_000_000
 _MOST_ROWS: Final = 1_000_000_000
 _ROW_BYTES: Final = 40
@@ -48,7 +50,7 @@ class Analysis(NamedTuple):
 
     summary: dict[str, Any]
     overall: Mapping[str, Any]
-    queues: Sequence[Mapping[str, Any]]
+    queues: figure.TableRows
     windows: Sequence[Mapping[str, Any]]
     windows_by_queue: Mapping[str, Sequence[Mapping[str, Any]]]
     window_s: float
@@ -59,7 +61,8 @@ class Analysis(NamedTuple):
     @property
     def drained(self) -> bool:
         """Whether the queues that lost messages were seen to be empty after all was sent and received."""
-        return all(row["drained"] for row in self.queues if row["sent"])
+        pairs = zip(self.queues.column("sent"), self.queues.column("drained"), strict=True)
+        return all(drained for sent, drained in pairs if sent)
 
 
 def analyse(
@@ -69,15 +72,33 @@ def analyse(
 
     Raises `NoTrace` and `BadWindow`. Paths are those of any file system that Spark knows.
     """
-    from pyspark.sql import functions as f
-
     files = look(spark, traces)
     say(f"{len(files.paths):,} files, {files.events:,} events")
     reader = Direct(spark, files) if Direct.fits(files) else Scan(spark, files.paths)
-    found = reader.survey()
-    if found is None:
+    result, seen = _analyse(spark, reader, False, out, window_s, say)
+    if result is not None and sum(result.queues.column("events")) < seen:
+        # Of some events not all columns can be read. They must not count where only others are needed, either.
+        say("some events can be read only in part: all are measured again without them")
+        result, _ = _analyse(spark, reader, True, out, window_s, say)
+    if result is None:
         problems = [*files.problems, *unread(files, reader.counts())]
         raise nothing(len(files.paths) + len(files.problems), traces, problems)
+    say(f"written: {out}")
+    problems = list(files.problems)
+    if result.events < files.events:
+        problems += unread(files, reader.counts())
+    return result._replace(files=len(files.paths), problems=problems)
+
+
+def _analyse(
+    spark: "SparkSession", reader: Direct | Scan, thorough: bool, out: str, window_s: float | None, say: Say
+) -> tuple[Analysis | None, int]:
+    """The analysis, None if there are no events; and how many events there are by the survey."""
+    from pyspark.sql import functions as f
+
+    found = reader.survey(thorough)
+    if found is None:
+        return None, 0
     try:
         windows = cut(found.first, found.last, window_s)
     except ValueError as error:
@@ -90,12 +111,7 @@ def analyse(
             little = boxes.where(f.col("kind") == SMALL).toArrow()
         small = pa.Table.from_batches(unboxed(little.to_batches(), SMALL), SCHEMA)
         with interpreted(spark) if len(found.places) <= _FEW_QUEUES else nullcontext():
-            result = _write(spark, boxes, small, found, windows, out)
-    say(f"written: {out}")
-    problems = list(files.problems)
-    if sum(row["events"] for row in result.queues) < files.events:
-        problems += unread(files, reader.counts())
-    return result._replace(files=len(files.paths), problems=problems)
+            return _write(spark, boxes, small, found, windows, out), found.events
 
 
 def _guard(rows: int, say: Say) -> None:
@@ -120,20 +136,24 @@ def _write(
     by_time = overall.filter(pc.invert(is_whole)).sort_by("window")
     all_windows = figure.windows(by_time, None, windows.begin, windows.width, number)
 
-    _parquet(spark.createDataFrame(queues).coalesce(_files(number)), f"{out}/queues")
     of_all_queues = spark.createDataFrame(pa.Table.from_batches([box(OVERALL, _one_batch(all_windows))]))
     by_window = boxes.where(f.col("kind") == WINDOWS)
     made = of_all_queues.unionByName(by_window).coalesce(_files(windows.number + found.windows(windows)))
-    _parquet(mapped(made, tabulator(windows, called), figure.WINDOWS), f"{out}/windows")
+    # The large one first: if it fails, the tables of an analysis before are all as they were.
+    write_rows(made, tabulator(windows, called), figure.WINDOWS, f"{out}/windows")
+    write_table(spark, queues, f"{out}/queues", _files(number))
 
-    rows = queues.to_pylist()
-    drawn = sorted(rows, key=lambda row: -(row["sent"] + row["received"]))[:DRAWN]
+    rows = figure.TableRows(queues)
+    with _without_collector():
+        told = summary(found.first, found.last, whole, rows)
+    used = [sent + received for sent, received in zip(rows.column("sent"), rows.column("received"), strict=True)]
+    drawn = sorted(range(number), key=lambda at: -used[at])[:DRAWN]
     return Analysis(
-        summary=summary(found.first, found.last, whole, rows),
+        summary=told,
         overall=whole,
         queues=rows,
         windows=all_windows.to_pylist(),
-        windows_by_queue=_lines(by_window, windows, called, [row["name"] for row in drawn]),
+        windows_by_queue=_lines(by_window, windows, called, [rows.column("name")[at] for at in drawn]),
         window_s=windows.width / 1e6,
         files=0,
         events=found.events,
@@ -141,24 +161,32 @@ def _write(
     )
 
 
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """For what makes very many objects that stay: to look for garbage among them would take most of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def _one_batch(table: pa.Table) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
 
 
 def _lines(
-    boxes: "DataFrame", windows: Windows, called: Mapping[int, QueueNames], wanted: Sequence[str]
+    boxes: "DataFrame", windows: Windows, called: QueueNames, wanted: Sequence[str]
 ) -> dict[str, list[Mapping[str, Any]]]:
     """The windows of some queues."""
     lines: dict[str, list[Mapping[str, Any]]] = {name: [] for name in wanted}
-    some = {number: each for number, each in called.items() if each.name in lines}
-    for row in mapped(boxes, picker(windows, some), figure.WINDOWS).toArrow().sort_by("window_start").to_pylist():
+    found = mapped(boxes, picker(windows, called.only(lines)), figure.WINDOWS).toArrow()
+    for row in found.sort_by("window_start").to_pylist():
         lines[row["name"]].append(row)
     return lines
 
 
 def _files(rows: int) -> int:
     return max(1, rows // _FILE_ROWS)
-
-
-def _parquet(table: "DataFrame", path: str) -> None:
-    table.write.mode("overwrite").parquet(path)

@@ -4,7 +4,7 @@ Spark would handle each row by itself, and each of its columns: with a table of 
 measure the events.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import pyarrow as pa
@@ -45,7 +45,7 @@ def unboxed(batches: Batches, kind: str, schema: pa.Schema = SCHEMA) -> Iterator
         yield from unpacked(wanted.column("rows"), schema)
 
 
-def tabulator(windows: Windows, names: Mapping[int, QueueNames]) -> Task:
+def tabulator(windows: Windows, names: QueueNames) -> Task:
     """From boxes to the table of windows, sorted by time and name."""
 
     def tabulate(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -61,9 +61,9 @@ def tabulator(windows: Windows, names: Mapping[int, QueueNames]) -> Task:
     return tabulate
 
 
-def picker(windows: Windows, names: Mapping[int, QueueNames]) -> Task:
+def picker(windows: Windows, names: QueueNames) -> Task:
     """The same of some queues only, not sorted."""
-    numbers = pa.array(list(names), pa.int64())
+    numbers = pa.array(names.numbers)
 
     def pick(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in unboxed(batches, WINDOWS):

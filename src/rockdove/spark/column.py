@@ -31,6 +31,16 @@ _TYPES: Final[dict[str, pa.DataType]] = {
     "message_id": pa.string(),
     "checksum_ok": pa.bool_(),
 }
+# What is known of one queue of one account, or of none. Times are microseconds since 1970.
+SURVEYED: Final = pa.schema(
+    [
+        ("account", pa.string()),
+        ("queue", pa.string()),
+        *((name, pa.int64()) for name in ("events", "first", "last")),
+        ("numbered", pa.bool_()),
+        ("purges", pa.int64()),
+    ]
+)
 # Pairs of a queue and an account that are told apart by counting; more are sorted.
 _FEW_PAIRS: Final = 1 << 20
 
@@ -59,21 +69,29 @@ class Route(NamedTuple):
     Each of its messages is in one of them, and so are all events of no message.
     """
 
-    number: Mapping[tuple[str | None, str], int]
+    number: "Owners"
     begin: Ints
     parts: Ints
 
 
-class Counted(NamedTuple):
-    """What is known of one queue of one account, or of none. Times are microseconds since 1970."""
+class Owners:
+    """Numbers of queues, by account and name. Tasks get columns, which is quicker than a copy of a mapping."""
 
-    account: str | None
-    queue: str
-    events: int
-    first: int
-    last: int
-    numbered: bool
-    purges: int
+    def __init__(self, numbers: Mapping[tuple[str | None, str], int]) -> None:
+        self._numbers: Mapping[tuple[str | None, str], int] = numbers
+
+    def find(self, pairs: Sequence[tuple[str | None, str]]) -> Ints:
+        """-1 for those that there are not."""
+        get = self._numbers.get
+        return np.array([get(pair, -1) for pair in pairs], np.int64)
+
+    def __getstate__(self) -> list[pa.Array]:
+        accounts, queues = zip(*self._numbers, strict=True)
+        return [pa.array(accounts, pa.string()), pa.array(queues, pa.string()), pa.array(self._numbers.values())]
+
+    def __setstate__(self, columns: list[pa.Array]) -> None:
+        accounts, queues, numbers = (column.to_pylist() for column in columns)
+        self._numbers = dict(zip(zip(accounts, queues, strict=True), numbers, strict=True))
 
 
 class _Coded(NamedTuple):
@@ -83,20 +101,24 @@ class _Coded(NamedTuple):
     values: list[str]
 
 
-def survey(piece: Piece, words: Words) -> list[Counted]:
-    """What a piece says of its queues, as far as it can be read."""
-    found: list[Counted] = []
-    for batch in _batches(piece, _SURVEYED):
+def survey(piece: Piece, words: Words, thorough: bool = False) -> Iterator[pa.RecordBatch]:
+    """What a piece says of its queues, as far as it can be read; a queue may come several times.
+
+    ``thorough``: of events of which all columns can be read.
+    """
+    for batch in _batches(piece, _MEASURED if thorough else _SURVEYED):
         op = _op(batch, words)
         known = _known(batch, op, words)
         pairs, place = _pairs(batch, known)
         numbered = (_coded(batch, "sender").codes >= 0) & (_numbers(batch, "seq") != MISSING)
         figures = _survey(place, len(pairs), _numbers(batch, "event_time")[known], numbered[known], op[known] == PURGE)
-        found += [
-            Counted(*pair, events, first, last, bool(any_numbered), purges)
-            for pair, (events, first, last, any_numbered, purges) in zip(pairs, figures.tolist(), strict=True)
+        columns: list[pa.Array] = [
+            *(pa.array([pair[at] for pair in pairs], pa.string()) for at in range(2)),
+            *(pa.array(figures[:, at]) for at in range(3)),
+            pa.array(figures[:, 3] != 0),
+            pa.array(figures[:, 4]),
         ]
-    return found
+        yield pa.RecordBatch.from_arrays(columns, schema=SURVEYED)
 
 
 def count(piece: Piece, words: Words) -> tuple[int, int]:
@@ -266,7 +288,7 @@ def _queue_numbers(batch: pa.RecordBatch, known: Bools, route: Route) -> Ints:
     """-1 where a row is no event, or of a queue that nobody has told of."""
     pairs, place = _pairs(batch, known)
     found = np.full(len(batch), -1, np.int64)
-    found[known] = np.array([route.number.get(pair, -1) for pair in pairs], np.int64)[place]
+    found[known] = route.number.find(pairs)[place]
     return found
 
 

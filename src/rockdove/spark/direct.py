@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rockdove.spark.box import BOOK, BOXED, Batches, Task, boxed, unboxed
-from rockdove.spark.column import Piece, Route, Words
+from rockdove.spark.column import SURVEYED, Owners, Piece, Route, Words
 from rockdove.spark.file import Counts, Files, plain
 from rockdove.spark.known import END_US
 from rockdove.spark.measure import joiner, measurer
 from rockdove.spark.session import interpreted, kept, mapped
 from rockdove.spark.survey import TASKS_A_CORE, Seen, Survey, owners, share_out, surveyed
 from rockdove.spark.window import Windows
-from rockdove.spark.worker import COUNTED, PACKED, SURVEYED, counter, packer, sorted_events, surveyor
+from rockdove.spark.worker import COUNTED, PACKED, counter, packer, sorted_events, surveyor
 from rockdove.trace.schema import CLIENT, OPS
 
 if TYPE_CHECKING:
@@ -51,11 +52,17 @@ class Direct:
     def fits(files: Files) -> bool:
         return all(path.startswith("file:") for path in files.paths)
 
-    def survey(self) -> Survey | None:
+    def survey(self, thorough: bool = False) -> Survey | None:
+        """``thorough``: of what `measured` can read, with all its columns."""
         with interpreted(self._spark):
-            rows = self._run(surveyor(self._work, _WORDS), SURVEYED).toArrow().to_pylist()
-        numbered = [row.pop("numbered") for row in rows]
-        return surveyed([Seen(**row) for row in rows], self._parts, any(numbered))
+            found = self._run(surveyor(self._work, _WORDS, thorough), SURVEYED).toArrow()
+        # The same queue may be in many pieces.
+        merged = found.group_by(["account", "queue"]).aggregate(
+            [("events", "sum"), ("first", "min"), ("last", "max"), ("purges", "sum")]
+        )
+        names = ("account", "queue", "events_sum", "first_min", "last_max", "purges_sum")
+        seen = [Seen(*row) for row in zip(*(merged[name].to_pylist() for name in names), strict=True)]
+        return surveyed(seen, self._parts, bool(pc.any(found["numbered"]).as_py()))
 
     @contextmanager
     def measured(self, found: Survey, windows: Windows) -> "Iterator[DataFrame]":
@@ -112,6 +119,6 @@ def _route(found: Survey, parts: int) -> tuple[Route, frozenset[int]]:
     ]
     sizes = [places[number].events // each for number, each in enumerate(divisions) for _ in range(each)]
     route = Route(
-        owners(found), np.cumsum([0, *divisions]), np.array(share_out(sizes, min(parts, len(sizes))), np.int64)
+        Owners(owners(found)), np.cumsum([0, *divisions]), np.array(share_out(sizes, min(parts, len(sizes))), np.int64)
     )
     return route, frozenset(number for number, each in enumerate(divisions) if each > 1)

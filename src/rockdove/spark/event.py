@@ -42,9 +42,12 @@ class Scan:
         self._paths = paths
         self._events = read(spark, paths)
 
-    def survey(self) -> Survey | None:
+    def survey(self, thorough: bool = False) -> Survey | None:
+        """``thorough``: of what `measured` can read, with all its columns."""
         from pyspark.sql import functions as f
 
+        # A figure of all columns is asked for, so that all are read.
+        whole = [f.bit_xor(f.hash(*self._events.columns))] if thorough else []
         rows = (
             self._events.groupBy("account", "queue")
             .agg(
@@ -52,6 +55,7 @@ class Scan:
                 f.unix_micros(f.min("event_time")).alias("first"),
                 f.unix_micros(f.max("event_time")).alias("last"),
                 f.bool_or(_is_numbered()).alias("numbered"),
+                *whole,
             )
             .collect()
         )

@@ -16,8 +16,14 @@ if TYPE_CHECKING:
 
 # What an event cannot do without.
 _NEEDED: Final = ("event_time", "side", "queue", "op")
-# The types of columns, as Parquet calls them.
-_TYPES: Final = {"timestamp": "int64", "string": "binary", "int32": "int32", "int64": "int64", "bool": "boolean"}
+# The types of columns, as Parquet writes them: how they are stored, and what they mean.
+_TYPES: Final = {
+    "timestamp": re.compile(r"int64 \S+ \(TIMESTAMP\(.*"),
+    "string": re.compile(r"binary \S+ \((STRING|UTF8)\).*"),
+    "int32": re.compile(r"int32 \S+( \(INTEGER\([0-9]+,true\)\))?( = .*)?"),
+    "int64": re.compile(r"int64 \S+( \(INTEGER\(64,true\)\))?( = .*)?"),
+    "bool": re.compile(r"boolean \S+( = .*)?"),
+}
 # Footers are read so many at a time: it is waiting, mostly.
 _AT_ONCE: Final = 8
 
@@ -97,7 +103,8 @@ def unread(files: Files, counts: Counts) -> list[Problem]:
         path = plain(footer.path)
         read, known = counts.get(path, (0, 0))
         if read < footer.events:
-            problems.append(Problem(path, f"{footer.events - read:,} events could not be read"))
+            lost = footer.events - read
+            problems.append(Problem(path, f"{lost:,} events could not be read: it is damaged inside, or was changed"))
         if known < read:
             problems.append(Problem(path, f"{read - known:,} rows are {NO_EVENT}"))
     return problems
@@ -172,6 +179,7 @@ def _visible(paths: Iterable[str], root: str) -> Iterator[str]:
 
 def _footer(spark: "SparkSession", path: str) -> Footer:
     from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
 
     jvm = _jvm(spark)
     try:
@@ -179,7 +187,7 @@ def _footer(spark: "SparkSession", path: str) -> Footer:
             jvm.org.apache.hadoop.fs.Path(path), _configuration(spark)
         )
         reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(source)
-    except Py4JJavaError as error:
+    except (Py4JJavaError, PySparkException) as error:
         return Footer(path, 0, 0, f"cannot be read: {_reason(error)}")
     try:
         schema = reader.getFileMetaData().getSchema()
@@ -202,7 +210,9 @@ def _has(schema: Any, name: str) -> bool:
     """Whether a column is there, and of the type that traces have."""
     if not schema.containsField(name):
         return False
-    return f" {_TYPES[COLUMNS[name]]} {name}" in schema.getType(name).toString()
+    # Before that it says whether there is always one.
+    _, _, kind = str(schema.getType(name).toString()).partition(" ")
+    return _TYPES[COLUMNS[name]].fullmatch(kind) is not None
 
 
 def _reason(error: Any) -> str:

@@ -87,11 +87,13 @@ def settle(found: Sequence[Seen]) -> list[Seen]:
     """
     owners: dict[str, set[str]] = {}
     for seen in found:
-        owners.setdefault(seen.queue, set()).update([] if seen.account is None else [seen.account])
+        known = owners.setdefault(seen.queue, set())
+        if seen.account is not None:
+            known.add(seen.account)
     settled: dict[tuple[str, str | None], Seen] = {}
     for seen in found:
         known = owners[seen.queue]
-        own = seen._replace(account=next(iter(known))) if len(known) == 1 else seen
+        own = seen._replace(account=next(iter(known))) if seen.account is None and len(known) == 1 else seen
         other = settled.get((own.queue, own.account))
         settled[own.queue, own.account] = own if other is None else own.with_(other)
     return sorted(settled.values(), key=lambda seen: (seen.queue, seen.account or ""))
@@ -127,9 +129,8 @@ def numbers(sizes: Sequence[int], parts: int) -> list[int]:
     return chosen
 
 
-def names(found: Survey) -> dict[int, QueueNames]:
-    """By their numbers."""
-    return {place.number: QueueNames(place.name, place.account, place.queue) for place in found.places}
+def names(found: Survey) -> QueueNames:
+    return QueueNames.of((place.number, place.name, place.account, place.queue) for place in found.places)
 
 
 def owners(found: Survey) -> dict[tuple[str | None, str], int]:

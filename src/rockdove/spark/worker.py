@@ -1,25 +1,16 @@
 """What Spark's Python workers do with traces that they see as files: they survey, count, and sort them by queue."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from rockdove.spark import row as rows
 from rockdove.spark.box import Batches, Task
-from rockdove.spark.column import Counted, Piece, Route, Words, count, routed, survey
+from rockdove.spark.column import Piece, Route, Words, count, routed, survey
 from rockdove.spark.packing import packed, unpacked
 
-SURVEYED: Final = pa.schema(
-    [
-        ("account", pa.string()),
-        ("queue", pa.string()),
-        *((name, pa.int64()) for name in ("events", "first", "last")),
-        ("numbered", pa.bool_()),
-        ("purges", pa.int64()),
-    ]
-)
 COUNTED: Final = pa.schema([("path", pa.string()), ("rows", pa.int64()), ("known", pa.int64())])
 # Thousands of events in one row, so that Spark handles few rows: for it they are bytes.
 PACKED: Final = pa.schema([("part", pa.int32()), ("events", pa.binary())])
@@ -30,10 +21,10 @@ _AT_ONCE: Final = 1 << 18
 Work = Sequence[Sequence[Piece]]
 
 
-def surveyor(work: Work, words: Words) -> Task:
+def surveyor(work: Work, words: Words, thorough: bool) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for piece in _own(work, batches):
-            yield _rows(SURVEYED, survey(piece, words))
+            yield from survey(piece, words, thorough)
 
     return run
 
@@ -41,7 +32,8 @@ def surveyor(work: Work, words: Words) -> Task:
 def counter(work: Work, words: Words) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for piece in _own(work, batches):
-            yield _rows(COUNTED, [(piece.path, *count(piece, words))])
+            columns = [pa.array([value]) for value in (piece.path, *count(piece, words))]
+            yield pa.RecordBatch.from_arrays(columns, schema=COUNTED)
 
     return run
 
@@ -71,10 +63,3 @@ def _own(work: Work, batches: Batches) -> Iterator[Piece]:
     for batch in batches:
         for task in batch.column(0).to_pylist():
             yield from work[task]
-
-
-def _rows(schema: pa.Schema, found: Sequence[tuple[Any, ...] | Counted]) -> pa.RecordBatch:
-    columns = zip(*found, strict=True) if found else [[] for _ in schema]
-    return pa.RecordBatch.from_arrays(
-        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
-    )

@@ -9,8 +9,9 @@ from rockdove.picture.plot import Line, chart, heat
 from rockdove.picture.style import style as colours
 from rockdove.picture.word import NOTHING, milliseconds, percent, short
 from rockdove.spark.analysis import Analysis
+from rockdove.spark.figure import TableRows
 
-# Rows of the table of queues; all of them are in the Parquet table.
+# TableRows of the table of queues; all of them are in the Parquet table.
 _ROWS: Final = 50
 
 Row = Mapping[str, Any]
@@ -131,7 +132,9 @@ _COLUMNS: Final = (
 
 
 def _table(found: Analysis) -> str:
-    shown = sorted(found.queues, key=_concern, reverse=True)[:_ROWS]
+    concerns = _concerns(found.queues)
+    order = sorted(range(len(concerns)), key=concerns.__getitem__, reverse=True)
+    shown = [found.queues[at] for at in order[:_ROWS]]
     most = {name: max((row[name] or 0 for row in shown), default=0) for _, name, _ in _COLUMNS}
     head = "".join(f"<th>{escape(title)}</th>" for title, _, _ in _COLUMNS)
     body = "".join(
@@ -146,9 +149,10 @@ def _table(found: Analysis) -> str:
     return f"<section><h2>Queues, those to look at first</h2><div class='scroll'>{table}</div>{more}</section>"
 
 
-def _concern(row: Row) -> tuple[float, ...]:
-    """Loss first, then what was sent."""
-    return (row["lost"] + row["damaged"], row["duplicates"], row["sent"])
+def _concerns(queues: TableRows) -> list[tuple[int, int, int]]:
+    """Of each queue: loss first, then what was sent."""
+    columns = [queues.column(name) for name in ("lost", "damaged", "duplicates", "sent")]
+    return [(lost + damaged, duplicates, sent) for lost, damaged, duplicates, sent in zip(*columns, strict=True)]
 
 
 def _cell(value: Any, text: str, most: float) -> str:
@@ -165,7 +169,8 @@ def _problems(found: Analysis) -> str:
 
 
 def _words(found: Analysis) -> str:
-    open_queues = [row["name"] for row in found.queues if row["sent"] and not row["drained"]]
+    columns = [found.queues.column(name) for name in ("name", "sent", "drained")]
+    open_queues = [name for name, sent, drained in zip(*columns, strict=True) if sent and not drained]
     if open_queues:
         named = ", ".join(open_queues[:5]) + (", ..." if len(open_queues) > 5 else "")
         drain = (
@@ -174,7 +179,7 @@ def _words(found: Analysis) -> str:
         )
     else:
         drain = "Every queue was asked once more after its last message, and gave none: what counts as lost is lost."
-    by_sender = [row["sender_out_of_order_rate"] for row in found.queues if row["sender_out_of_order_rate"] is not None]
+    by_sender = [rate for rate in found.queues.column("sender_out_of_order_rate") if rate is not None]
     sender = (
         f"Within the messages of one sender, up to {percent(max(by_sender))} of a queue were out of order. "
         if by_sender

@@ -61,9 +61,10 @@ def told(place: QueuePlace, ended: str | None = None) -> Iterator[None]:
         ) from None
     except BatchPartlyPublished:
         raise Refused(
-            f"an older Rockdove has sent some partitions of this batch to {place.name}, and now the batch is cut into "
-            "others. Run it with as many partitions as before; or look what is in the queue, and set the option "
-            "partlyPublished: skip leaves it at that, again sends the whole batch"
+            f"an older Rockdove has sent some partitions of this batch to {place.name}, and nobody knows which rows "
+            "they had. Look what is in the queue, and set the option partlyPublished: match sends the other "
+            "partitions, and is right only if each has the same rows as then (their number is checked); skip leaves it "
+            "at that; again sends the whole batch"
         ) from None
     except BatchTooOld:
         raise Refused(

@@ -22,7 +22,7 @@ class SinkOptions(Struct, frozen=True):
     application: str | None
     batch: int | None
     rejects: str | None
-    partly: Partly = "match"
+    partly: Partly = "refuse"
 
 
 def for_stream(options: Options) -> SinkOptions:
@@ -47,4 +47,4 @@ def _rejects(options: Options) -> str | None:
 
 
 def _partly(options: Options) -> Partly:
-    return cast(Partly, options.choice(PARTLY, get_args(Partly), "match"))
+    return cast(Partly, options.choice(PARTLY, get_args(Partly), "refuse"))

@@ -29,7 +29,9 @@ def ddl(options: Options) -> str:
             raise BadOption(f"the option {BODY_FORMAT} is missing: {BODY_SCHEMA} alone parses nothing")
     else:
         columns |= {VALUE: _value_type(format_, options), UNPARSED: "STRING"}
-    chosen = [name.strip() for name in (options.text(COLUMNS) or ",".join(columns)).split(",")]
+    # Names have no case, as those of the sink's columns.
+    asked = options.text(COLUMNS)
+    chosen = list(columns) if asked is None else [name.strip().lower() for name in asked.split(",")]
     for name in chosen:
         if name not in columns:
             raise BadOption(f"the option {COLUMNS}: there is no column {name!r}; the columns are {', '.join(columns)}")

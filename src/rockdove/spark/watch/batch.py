@@ -64,18 +64,21 @@ class Batches:
         self._spark = batch.sparkSession
         batch.persist()
         try:
-            self._measure(batch, self._look(batch, number))
+            self._measure(*self._look(batch, number))
         finally:
             batch.unpersist()
 
-    def _look(self, batch: "DataFrame", number: int) -> Progress:
-        """The counts after this batch: what there is to read, and what could not be read."""
+    def _look(self, batch: "DataFrame", number: int) -> "tuple[DataFrame, Progress]":
+        """What counts of this batch, and the counts after it: what there is to read, and what could not be read."""
         from pyspark.sql import functions as f
 
         before = self._folder.progress
         paths = files(self._folder.checkpoint, number)
-        footers = look_at(self._spark, paths)
+        footers = look_at(self._spark, list(paths))
         bad = [footer for footer in footers if footer.problem and footer.problem != "no event in it"]
+        if bad:
+            # Of a file that is not as traces are, Spark may read the columns that it needs.
+            batch = batch.where(~f.col("file").isin([paths[footer.path] for footer in bad]))
         removed = {footer.path for footer in bad if not is_there(self._spark, footer.path)}
         row = batch.agg(
             f.count("*").alias("rows"),
@@ -97,7 +100,7 @@ class Batches:
             )
         if row["rows"] > row["known"]:
             problems.append(Problem(self._folder.progress.trace, f"{row['rows'] - row['known']:,} rows are {NO_EVENT}"))
-        return msgspec.structs.replace(
+        return batch, msgspec.structs.replace(
             before,
             batch=number,
             newest_us=newest,

@@ -79,6 +79,7 @@ class Board:
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
         self._before = {name: getattr(progress, name) for name in OF_PROGRESS}
+        self._known = set(progress.problems)
         self.windows = 0
         self.open: list[Row] = []
         self._closed: dict[Place, Sum] = {}
@@ -118,6 +119,7 @@ class Board:
             "format": FORMAT,
             **state(self.progress),
             **self.counts(),
+            "problems": [problem for problem in self.progress.problems if problem not in self._known],
             "total": {name: getattr(self.progress, name) for name in OF_PROGRESS},
             "windows": self.windows,
             "open": len(self.open),

@@ -68,6 +68,7 @@ def _columns(window_us: int) -> "list[Column]":
         # An event cannot be younger than its file: a clock that is ahead must not close everybody's windows.
         "seen": f.least(time, f.unix_micros("_metadata.file_modification_time")),
         "known": known,
+        "file": f.regexp_replace("_metadata.file_path", "^file:/+", "file:/"),
     }
     return [column.alias(name) for name, column in columns.items()]
 

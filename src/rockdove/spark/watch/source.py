@@ -1,5 +1,6 @@
 """Which files a batch has: Spark keeps that in its checkpoint, and tells nobody else."""
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -7,12 +8,15 @@ from urllib.parse import unquote
 import msgspec
 
 
-def files(checkpoint: Path, batch: int) -> list[str]:
-    """The files that Spark has given to a batch, whether they could be read or not."""
+def files(checkpoint: Path, batch: int) -> dict[str, str]:
+    """The files that Spark has given to a batch, whether they could be read or not.
+
+    Their paths, and how rows of theirs call them: as parts of URLs.
+    """
     last = _offset(checkpoint, batch)
     first = _offset(checkpoint, batch - 1) + 1 if batch else 0
-    # Spark writes them as parts of URLs.
-    return [unquote(entry["path"]) for number in range(first, last + 1) for entry in _entries(checkpoint, number)]
+    names = [entry["path"] for number in range(first, last + 1) for entry in _entries(checkpoint, number)]
+    return {unquote(name): re.sub("^file:/+", "file:/", name) for name in names}
 
 
 def _offset(checkpoint: Path, batch: int) -> int:
