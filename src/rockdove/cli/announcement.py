@@ -45,7 +45,7 @@ def announce(told: Announcement, output: Output) -> None:
     settings, location, port, names = told.settings, told.location, told.port, told.names
     scheme = "http" if names is None else "https"
     url = url_of(settings.host, port, scheme)
-    folder = None if location.folder is None else str(location.folder.absolute())
+    folder = location.shown or None if location.folder is None else str(location.folder.absolute())
     if output.as_json:
         output.record({"ready": url, "data": folder, "store": location.name, "workers": settings.workers})
         return

@@ -39,10 +39,19 @@ class Printer:
         descriptor = sys.stdout.fileno()
         poll = select.poll()
         poll.register(descriptor, 0)
-        waiting = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0"))[0]
-        if waiting and poll.poll(0):
+        if not _unread_bytes(descriptor):
+            return True
+        if not poll.poll(0):
+            return False
+        # He may have read it between the two looks, and gone then: after that nobody reads any more.
+        if _unread_bytes(descriptor):
             raise ReaderGone("the reader has left something unread")
-        return not waiting
+        return True
+
+
+def _unread_bytes(descriptor: int) -> int:
+    found: int = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0"))[0]
+    return found
 
 
 def _heading(message: Message | PeekedMessage) -> str:

@@ -106,12 +106,13 @@ def _is_exposed(host: str) -> bool:
 
 def _exposed(host: str, location: Location) -> Failure:
     """Without a folder there is nowhere to add an account before the service runs."""
-    folder = location.folder
-    advice = (
-        f"in {location.name} there can be none when it starts: use --host 127.0.0.1, or --store sqlite and add one"
-        if folder is None
-        else f'add one with "rockdove account add NAME --data {shlex.quote(str(folder))}", or use --host 127.0.0.1'
-    )
+    if location.kind.is_kept:
+        place = f"--data {shlex.quote(str(location.folder))}" if location.folder else f"--store {location.shown}"
+        advice = f'add one with "rockdove account add NAME {place}", or use --host 127.0.0.1'
+    else:
+        advice = (
+            f"in {location.name} there can be none when it starts: use --host 127.0.0.1, or --store sqlite and add one"
+        )
     return Failure(
         f"will not listen on {host}: others could reach it there, and there are no accounts to keep them out; {advice}",
         Code.REFUSED,

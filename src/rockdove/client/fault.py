@@ -22,7 +22,10 @@ def _subclasses(kind: type[Fault]) -> Iterator[type[Fault]]:
         yield from _subclasses(sub)
 
 
-_BY_SHAPE = {kind.shape: kind for kind in _subclasses(Fault)}
+# Of several with one shape, the first is what clients know: others are of the service alone.
+_BY_SHAPE: dict[str, type[Fault]] = {}
+for _kind in _subclasses(Fault):
+    _BY_SHAPE.setdefault(_kind.shape, _kind)
 _decode = msgspec.json.Decoder(_Body).decode
 
 

@@ -67,7 +67,7 @@ def stage_batch(
 
 
 def publish_batch(
-    names: Names, queue: str, application: str, batch: int, attempts: Sequence[Winner], *, partly: Partly = "match"
+    names: Names, queue: str, application: str, batch: int, attempts: Sequence[Winner], *, partly: Partly = "refuse"
 ) -> Steps[shape.PublishBatchResult]:
     """Publish what these attempts have staged, all of it together, unless the batch is published already.
 
@@ -82,7 +82,7 @@ def publish_batch(
             shape.CountedAttempt(attempt=each.attempt, chunks=each.chunks, partition=each.partition)
             for each in attempts
         ],
-        partly=None if partly == "match" else partly,
+        partly=None if partly == "refuse" else partly,
     )
     answer = yield from ask(request, shape.PublishBatchResult)
     published = answer.published

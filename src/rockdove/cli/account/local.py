@@ -25,9 +25,10 @@ def located(store: str, data: Path | None) -> Location:
     try:
         location = locate(store, data or Path())
     except UnknownStore as error:
-        raise Failure(f"--store takes sqlite:DIR; {error}", Code.USAGE) from None
-    if location.folder is None or location.folder == Path():
-        raise Failure(f"--store takes sqlite:DIR; a store {location.name!r} has no accounts to open", Code.USAGE)
+        raise Failure(f"--store takes sqlite:DIR or Redis servers; {error}", Code.USAGE) from None
+    if not location.kind.is_kept or location.folder == Path():
+        text = f"--store takes sqlite:DIR or Redis servers; a store {location.name!r} has no accounts to open"
+        raise Failure(text, Code.USAGE)
     return location
 
 
