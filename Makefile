@@ -13,10 +13,12 @@ NODE_MODULES := $(JAVASCRIPT)/node_modules/.package-lock.json
 unexport PYTHONDONTWRITEBYTECODE
 
 # What `make test` runs, in this order; each but lint is also `make test-<stage>`.
-STAGES := lint test-quick $(if $(wildcard tests/faults/test_*.py),test-faults) test-clients test-query test-spark
+STAGES := lint test-quick test-redis $(if $(wildcard tests/faults/test_*.py),test-faults) test-clients test-query test-spark
 
 # Contracts that take their time, because clients in them do: they run with the faults.
 SLOW := tests/contract/abuse tests/contract/transport
+# Leases and publishing once, which the store on Redis servers does not have yet.
+NOT_ON_REDIS := $(addprefix tests/contract/,sqs/test_lease.py sqs/test_publish.py sqs/test_publish_batch.py gate/test_lease.py)
 # Reads the pages and does what they say: runs where the programs are that they use.
 PAGES := tests/docs/test_code.py
 
@@ -54,7 +56,13 @@ test: setup needs-clients needs-spark ## everything CI runs: lint, then all stag
 
 .PHONY: test-quick
 test-quick: environment ## tests that need Python alone; a few minutes
-	$(PYTEST) tests --ignore tests/integration --ignore tests/faults $(patsubst %,--ignore %,$(SLOW) $(PAGES)) $(ARGS)
+	$(PYTEST) tests --ignore tests/integration --ignore tests/faults --ignore tests/redis $(patsubst %,--ignore %,$(SLOW) $(PAGES)) $(ARGS)
+
+.PHONY: test-redis
+test-redis: environment ## the store on real Redis servers: its contract, kills, and servers that come back
+	@scripts/need.sh redis-server=redis-server
+	TEST_STORE=redis $(PYTEST) tests/contract/store tests/redis $(ARGS)
+	TEST_SERVICE=redis $(PYTEST) tests/contract/sqs tests/contract/gate $(patsubst %,--ignore %,$(NOT_ON_REDIS)) $(ARGS)
 
 .PHONY: test-faults
 test-faults: setup ## tests that kill, cut and fill the disk; the contract of the service over several front-ends

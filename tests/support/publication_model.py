@@ -56,7 +56,7 @@ class PublicationModel:
         elif partly == "skip":
             left = []
         else:
-            if any(numbers.get(partition) != number for partition, number in alone.items()):
+            if partly == "refuse" or any(numbers.get(partition) != number for partition, number in alone.items()):
                 return Decision(partly=len(alone))
             left = [winner for winner in winners if winner.partition not in alone]
         chunks = [self.chunks(name, winner.attempt)[at] for winner in left for at in range(winner.chunks)]

@@ -15,10 +15,12 @@ from tests.support.process import Process
 
 COMMAND: Sequence[str] = (str(Path(sys.executable).with_name("rockdove")),)
 STORES = ("sqlite", "memory")
-# What services of the test process are made of. FRONT_ENDS is two front-ends and the owner of a SQLite store; only with
-# TEST_SERVICE=front-ends, as `make test-faults` has it: then the same tests run over these alone.
-FRONT_ENDS = "front-ends"
-SERVICES = (FRONT_ENDS,) if os.environ.get("TEST_SERVICE") == FRONT_ENDS else STORES
+# What services of the test process are made of. FRONT_ENDS is two front-ends and the owner of a SQLite store, REDIS two
+# Redis servers; only with TEST_SERVICE=front-ends or redis, as `make test-faults` and `make test-redis` have it: then
+# the same tests run over these alone.
+FRONT_ENDS, REDIS = "front-ends", "redis"
+_WANTED = os.environ.get("TEST_SERVICE")
+SERVICES = (_WANTED,) if _WANTED in (FRONT_ENDS, REDIS) else STORES
 # Front-end processes of a service that a test starts, where neither the test nor its stage says how many; None: what
 # the service takes by itself.
 workers: int | None = None
@@ -91,7 +93,7 @@ class ServerFactory:
         self.servers: list[Server] = []
 
     def __call__(self, *arguments: str, store: str = "sqlite", port: int = 0) -> Server:
-        server = Server(self._new_folder(f"server-{store}"), *arguments, store=store, port=port)
+        server = Server(self._new_folder(f"server-{store.partition(':')[0]}"), *arguments, store=store, port=port)
         self.servers.append(server)
         return server
 

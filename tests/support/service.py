@@ -18,7 +18,8 @@ from rockdove.server.service import FrontEndParts, Service
 from rockdove.server.setting import Settings
 from rockdove.server.supervisor import Family
 from tests.support.dialect import client
-from tests.support.server import FRONT_ENDS
+from tests.support.redis import RedisServers
+from tests.support.server import FRONT_ENDS, REDIS
 
 T = TypeVar("T")
 
@@ -34,7 +35,12 @@ class RunningService:
 
     def __init__(self, folder: Path, store: str, *, real_time: bool = False, **settings: Any) -> None:
         self.store = store
+        self._servers: RedisServers | None = None
         kept = "sqlite" if store == FRONT_ENDS else store
+        if store == REDIS:
+            self._servers = RedisServers(2, folder / "redis")
+            self._servers.start()
+            kept = self._servers.url
         self._settings = {"data": folder / "data", "store": kept, "port": 0, "allow_host": NAMES, **settings}
         self._clock: Clock = SystemClock() if real_time else ManualClock()
         self._loop = uvloop.new_event_loop()
@@ -122,6 +128,10 @@ class RunningService:
         """One look at silent consumers; how many messages were given back."""
         return self.run(self._background().lease_keeper.look())
 
+    def let_go(self) -> None:
+        """One look at physical queues that leave."""
+        self.run(self._background().departures.look())
+
     def sweep(self) -> int:
         """One round of expiry over all queues; how many messages it removed."""
         return self.run(self._background().retention.sweep())
@@ -141,6 +151,8 @@ class RunningService:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(_PATIENCE_S)
             self._loop.close()
+            if self._servers is not None:
+                self._servers.kill()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Do something in the service's own thread."""

@@ -231,8 +231,6 @@ def test_the_number_of_physical_queues_is_chosen_at_creation(make: QueueMaker) -
     for value in ("0", "", "x"):
         with refused("InvalidAttributeValue", "Invalid value for the parameter RockdovePhysicalQueues."):
             make(RockdovePhysicalQueues=value)
-    with refused("InvalidAttributeName", "Unknown Attribute RockdovePhysicalQueues."):
-        queue.set(RockdovePhysicalQueues="4")
     with refused("QueueAlreadyExists"):
         queue.sqs.create_queue(QueueName=queue.name, Attributes={"RockdovePhysicalQueues": "4"})
 

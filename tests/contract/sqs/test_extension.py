@@ -1,5 +1,6 @@
 """Our own operations, by AWS JSON: Rockdove.Peek and Rockdove.Receive."""
 
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -141,7 +142,7 @@ def test_a_look_at_all_of_several_physical_queues_and_of_a_fifo_queue(web: Web, 
     spread.send_all(*map(str, range(30)))
     seen = [message for page in _pages(web, spread, MaxNumberOfMessages=7) for message in page]
     assert sorted(int(message["Body"]) for message in seen) == [*range(30)]
-    assert [message["PhysicalQueue"] for message in seen] == sorted(message["PhysicalQueue"] for message in seen)
+    assert sorted(part for part, _ in groupby(message["PhysicalQueue"] for message in seen)) == [0, 1, 2]
     fifo = make_json.fifo()
     fifo.post("g", "1", "2")
     fifo.post("h", "3")

@@ -206,6 +206,13 @@ def test_a_trace_header_goes_through(queue: SqsQueue) -> None:
     assert "MessageAttributes" not in message
 
 
+def test_a_long_trace_header_is_refused(queue: SqsQueue) -> None:
+    """It does not count as a part of the message, so nothing else would bound it."""
+    queue.send(MessageSystemAttributes={"AWSTraceHeader": _string("x" * 512)})
+    with refused("InvalidParameterValue"):
+        queue.send(MessageSystemAttributes={"AWSTraceHeader": _string("x" * 513)})
+
+
 @pytest.mark.parametrize(
     "attributes",
     [

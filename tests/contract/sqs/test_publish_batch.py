@@ -129,7 +129,10 @@ def test_partitions_that_were_published_on_their_own_are_left_out(web: Web, queu
     _publish_alone(web, queue, 1, "b", "c")
     _stage(web, queue, "0", "a")
     _stage(web, queue, "1", "b", "c")
-    answer = _publish(web, queue, Winner("0", 1, 0), Winner("1", 1, 1))
+    both = (Winner("0", 1, 0), Winner("1", 1, 1))
+    # As many messages need not be the same messages: somebody has to say so.
+    assert _refused(_ask(web, queue, *both)) == (400, "BatchPartlyPublished")
+    answer = _publish(web, queue, *both, Partly="match")
     assert answer == {"Published": True, "Messages": 3, "Landed": True}
     assert queue.counts() == (3, 0, 0)
 
@@ -142,6 +145,7 @@ def test_a_batch_that_is_partly_published_and_cut_otherwise(
     _stage(web, queue, "0", "a", "b", "c")
     reply = _ask(web, queue, Winner("0", 1, 0))
     assert _refused(reply) == (400, "BatchPartlyPublished")
+    assert _refused(_ask(web, queue, Winner("0", 1, 0), Partly="match")) == (400, "BatchPartlyPublished")
     assert "skip takes the batch for published as it is" in reply.json["message"]
     answer = _publish(web, queue, Winner("0", 1, 0), Partly=partly)
     assert answer == {"Published": True, "Messages": messages, "Landed": True}

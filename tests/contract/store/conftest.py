@@ -19,7 +19,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     yield from _bench(request.param, tmp_path)
 
 
-@pytest.fixture(params=DURABLE)
+@pytest.fixture(params=[kind for kind in STORES if kind in DURABLE])
 def durable(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     """Only the stores that outlive a crash."""
     yield from _bench(request.param, tmp_path)

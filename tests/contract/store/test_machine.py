@@ -21,7 +21,7 @@ from rockdove.store.base.lease import Leased, Outcome
 from rockdove.store.base.publication import Decision, Published
 from rockdove.store.sqlite.store import SqliteStore
 from tests.support.publication_model import PublicationModel, parcel_bytes
-from tests.support.store import Bench, message, us
+from tests.support.store import STORES, Bench, message, us
 from tests.support.store_model import Model, check_entries, state_of
 
 EXAMPLES = os.environ.get("STORE_EXAMPLES")
@@ -61,7 +61,7 @@ PUBLICATIONS = st.tuples(
 )
 ATTEMPTS = st.sampled_from("xy")
 SIZES = st.fixed_dictionaries({attempt: st.lists(st.integers(0, 3), max_size=3) for attempt in "xy"})
-PARTLY: st.SearchStrategy[Partly] = st.sampled_from(["match", "match", "skip", "again"])
+PARTLY: st.SearchStrategy[Partly] = st.sampled_from(["refuse", "match", "match", "skip", "again"])
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -158,6 +158,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.fresh += given
         self.dead += [(at, entry) for entry in claimed.dead]
 
+    @precondition(lambda self: self.bench.store.leases is not None)
     @rule(at=QUEUES, shard=SHARDS, sequence=SEQUENCES, want=LEASE_WANTS, even_empty=st.booleans())
     def lease(self, at: int, shard: int, sequence: int, want: dict[str, Any], even_empty: bool) -> None:
         queue, model, key = self.queues[at], self.models[at], (at, shard, sequence)
@@ -194,6 +195,7 @@ class StoreMachine(RuleBasedStateMachine):
         key = data.draw(st.sampled_from(sorted(self.leases)))
         self._check_lease(key, self.queues[key[0]].lease(key[2], shard=key[1]))
 
+    @precondition(lambda self: self.bench.store.leases is not None)
     @rule(at=QUEUES, shard=st.none() | SHARDS, sequence=st.none() | SEQUENCES)
     def acknowledge(self, at: int, shard: int | None, sequence: int | None) -> None:
         leases, ids = self._end(at, shard, sequence)
@@ -220,10 +222,12 @@ class StoreMachine(RuleBasedStateMachine):
             self.ended[place] = max(last, self.ended.get(place, -1))
         return len(over), [id for key in over for id in self.leases.pop(key)]
 
+    @precondition(lambda self: self.bench.store.publications is not None)
     @rule(at=QUEUES, of=PUBLICATIONS, attempt=ATTEMPTS, chunk=st.integers(0, 2), number=st.integers(0, 3))
     def stage(self, at: int, of: tuple[str, int, int], attempt: str, chunk: int, number: int) -> None:
         self._stage(at, PublicationName(self.queues[at].record.uid, *of), attempt, chunk, number)
 
+    @precondition(lambda self: self.bench.store.publications is not None)
     @rule(at=QUEUES, of=PUBLICATIONS, sizes=SIZES, order=st.permutations("xy"), partly=PARTLY, wrong=st.integers(0, 4))
     def publish_whole(
         self,
@@ -251,6 +255,7 @@ class StoreMachine(RuleBasedStateMachine):
     def _whole(self, at: int, of: tuple[str, int, int]) -> PublicationName:
         return PublicationName(self.queues[at].record.uid, *of[:2], WHOLE)
 
+    @precondition(lambda self: self.bench.store.publications is not None)
     @rule(at=QUEUES, of=PUBLICATIONS, attempt=ATTEMPTS)
     def discard(self, at: int, of: tuple[str, int, int], attempt: str) -> None:
         name, model = self._whole(at, of), self.publications
@@ -260,7 +265,7 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.publications.landing)
     @rule(steps=st.sampled_from([1, 2, 10]))
     def land(self, steps: int) -> None:
-        landings, last = self.bench.inner.landings, None
+        landings, last = self.bench.landings, None
         for _ in range(steps):
             landing: Landing | None = self.bench.do(landings.next, last)
             if landing is None:
@@ -278,7 +283,7 @@ class StoreMachine(RuleBasedStateMachine):
         drafts = [Draft(parcel.message(at_us), at_us + parcel.delay_us) for parcel in landing.parcels]
         record = self.queues[at].record
         place = self.bench.inner.physical(record, record.physical[0])
-        appended = self.bench.do(self.bench.inner.landings.land, landing, [(place, drafts)])
+        appended = self.bench.do(self.bench.landings.land, landing, [(place, drafts)])
         self.models[at].append(drafts, appended[0], self.now_us)
         chunks.pop(0)
         if not chunks:
@@ -299,6 +304,7 @@ class StoreMachine(RuleBasedStateMachine):
             for draft in drafts
         ]
 
+    @precondition(lambda self: self.bench.store.publications is not None)
     @rule(at=QUEUES, of=PUBLICATIONS, attempt=ATTEMPTS, number=st.integers(0, 3))
     def publish(self, at: int, of: tuple[str, int, int], attempt: str, number: int) -> None:
         """All that the attempt has staged, and some more."""
@@ -462,6 +468,10 @@ class RemoteMachine(StoreMachine):
     kind = "remote"
 
 
+class RedisMachine(StoreMachine):
+    kind = "redis"
+
+
 def _settings(examples: int) -> settings:
     return settings(
         max_examples=int(EXAMPLES or examples),
@@ -475,11 +485,15 @@ def _settings(examples: int) -> settings:
     )
 
 
-TestMemory = MemoryMachine.TestCase
-TestMemory.settings = _settings(60)
+if "redis" in STORES:
+    TestRedis = RedisMachine.TestCase
+    TestRedis.settings = _settings(25)
+else:
+    TestMemory = MemoryMachine.TestCase
+    TestMemory.settings = _settings(60)
 
-TestSqlite = SqliteMachine.TestCase
-TestSqlite.settings = _settings(25)
+    TestSqlite = SqliteMachine.TestCase
+    TestSqlite.settings = _settings(25)
 
-TestRemote = RemoteMachine.TestCase
-TestRemote.settings = _settings(25)
+    TestRemote = RemoteMachine.TestCase
+    TestRemote.settings = _settings(25)

@@ -286,6 +286,41 @@ def test_tls_reads_little_of_a_client_that_is_not_listened_to(start_tls: Start, 
         assert transport.get_read_buffer_limits()[1] <= 16_384
 
 
+def test_what_a_client_has_not_read_counts(start_tls: Start, authority: Authority) -> None:
+    """TLS has little of a large answer at a time, also when the client has read some of it."""
+    service = start_tls()
+    body, most = "x" * 1_000_000, 640 * 1024
+    with Client(service.endpoint, tls=authority.client()) as client:
+        queue = client.create_queue("q")
+        for _ in range(4):
+            client.send(queue, body)
+    plain = socket.socket()
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+    plain.connect(("127.0.0.1", service.port))
+    plain.settimeout(_PATIENCE_S)
+    with authority.client().wrap_socket(plain, server_hostname="127.0.0.1") as secure:
+        request = json_request("ReceiveMessage", {"QueueUrl": queue, "MaxNumberOfMessages": 4}).replace(
+            b"\r\n", b"\r\nConnection: close\r\n", 1
+        )
+        secure.sendall(request)
+        got = secure.recv(16_384)
+        while not (connection := next(iter(service.service.connections)))._outlet.congested:
+            time.sleep(0.01)
+        outlet = connection._outlet
+        while len(got) < 2 * len(body):
+            # What the kernel and TLS have on their way is little, and the rest counts.
+            assert 4 * len(body) - len(got) - outlet.unread_bytes() < most
+            for _ in range(16):
+                got += secure.recv(16_384)
+            time.sleep(0.05)
+        while some := secure.recv(65_536):
+            got += some
+    head, _, told = got.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 ")
+    assert told.count(body.encode()) == 4
+    assert f"Content-Length: {len(told)}".encode() in head
+
+
 # What depends on the transport.
 
 

@@ -1,5 +1,6 @@
 """Figures from traces made by hand, on a real Spark."""
 
+import shutil
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -243,30 +244,54 @@ def test_files_that_cannot_be_read_are_named_and_the_others_count(spark: "SparkS
     (folder / "words.parquet").write_text("these are no columns")
     pq.write_table(pa.table({"event_time": ["noon"]}), folder / "other.parquet")
     whole = pq.read_table(folder / "part.parquet", partitioning=None)
-    typed = whole.set_column(whole.schema.get_field_index("attempt"), "attempt", pa.array(["1", "2"]))
-    pq.write_table(typed, folder / "typed.parquet")
+    # What is stored alike may mean something else.
+    odd_types = {
+        "attempt": pa.string(),
+        "sent_at": pa.int64(),
+        "status": pa.date32(),
+        "latency_us": pa.uint64(),
+        "message_id": pa.binary(),
+    }
+    for name, kind in odd_types.items():
+        place = whole.schema.get_field_index(name)
+        typed = whole.set_column(place, name, whole[name].cast(kind, safe=False))
+        pq.write_table(typed, folder / f"typed-{name}.parquet")
+    # Spark's file systems take what stands before the colon for a scheme.
+    shutil.copy(folder / "part.parquet", folder / "at-12:30.parquet")
     found = analyse(spark, [str(tmp_path / "trace")], str(tmp_path / "out"))
     assert found.summary["overall"]["sent"] == 2
     named = {Path(problem.path).name: problem.what for problem in found.problems}
-    assert set(named) == {"empty.parquet", "torn.parquet", "words.parquet", "other.parquet", "typed.parquet"}
-    assert named["typed.parquet"] == "not as traces are: attempt of another type"
+    bad = {"empty.parquet", "torn.parquet", "words.parquet", "other.parquet", "at-12:30.parquet"}
+    assert set(named) == bad | {f"typed-{name}.parquet" for name in odd_types}
+    for name in odd_types:
+        assert named[f"typed-{name}.parquet"] == f"not as traces are: {name} of another type"
     assert named["empty.parquet"] == "no event in it"
     assert "not a trace" in named["other.parquet"]
 
 
-def test_a_file_that_is_damaged_inside_is_named(spark: "SparkSession", tmp_path: Path) -> None:
-    folder = write(tmp_path / "trace", [sent("a", 0)])
-    write(folder, [sent(f"m{n}", n) for n in range(1000)], "damaged")
+@pytest.mark.parametrize("reader", ["workers", "spark"])
+@pytest.mark.parametrize("column", ["queue", "latency_us"])
+def test_a_file_that_is_damaged_inside_is_named(
+    column: str, reader: str, spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Events of which a column cannot be read count nowhere, whether the column is needed or not."""
+    if reader == "spark":
+        monkeypatch.setattr(Direct, "fits", staticmethod(lambda files: False))
+    folder = write(tmp_path / "trace", [sent("a", 0, latency_us=100), sent("b", 10, latency_us=100)])
+    write(folder, [sent(f"m{n}", n, latency_us=n) for n in range(1000)], "damaged")
     path = folder / "damaged.parquet"
-    place = pq.read_metadata(path).row_group(0).column(7).dictionary_page_offset
+    chunks = pq.read_metadata(path).row_group(0)
+    chunk = next(chunks.column(at) for at in range(chunks.num_columns) if chunks.column(at).path_in_schema == column)
+    place = chunk.dictionary_page_offset or chunk.data_page_offset
     text = bytearray(path.read_bytes())
     text[place : place + 200] = b"\xff" * 200
     path.write_bytes(text)
     found = analyse(spark, [str(folder)], str(tmp_path / "out"))
     assert [(Path(problem.path).name, problem.what) for problem in found.problems] == [
-        ("damaged.parquet", "1,000 events could not be read")
+        ("damaged.parquet", "1,000 events could not be read: it is damaged inside, or was changed")
     ]
-    assert found.summary["overall"]["sent"] == 1
+    assert (found.events, found.summary["overall"]["sent"]) == (2, 2)
+    assert found.summary["overall"]["send_rate"] == pytest.approx(0.2)
 
 
 def test_rows_that_are_no_events_are_counted_and_named(spark: "SparkSession", tmp_path: Path) -> None:

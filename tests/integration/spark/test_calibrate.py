@@ -216,7 +216,7 @@ def test_events_that_cannot_be_read_are_said(spark: "SparkSession", tmp_path: Pa
     damage(trace / "damaged.parquet")
     said: list[str] = []
     found = calibrate(spark, [str(trace)], say=said.append)
-    assert f"{trace}/damaged.parquet: 600 events could not be read" in said
+    assert f"{trace}/damaged.parquet: 600 events could not be read: it is damaged inside, or was changed" in said
     assert [problem.path for problem in found.problems] == [f"{trace}/damaged.parquet"]
     assert found.calibration.notes[0] == "traces: 1 file does not count, or not fully"
     assert found.calibration.basis is not None

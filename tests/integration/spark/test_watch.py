@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -158,6 +159,26 @@ def test_late_events_and_bad_files_are_counted_and_state_stays_small(stream: "Sp
     assert max(found.progress.retained_rows for found in done) <= 3 * 21
     assert max(found.progress.remembered_rows for found in done) <= 5 * 11
     assert len(list((tmp_path / "out" / "state").iterdir())) == 1 + len(end.pieces)
+
+
+@pytest.mark.parametrize("column", ["bytes", "latency_us"])
+def test_a_file_that_is_not_as_traces_are_does_not_count(stream: "SparkSession", tmp_path: Path, column: str) -> None:
+    """Also if none of the columns that are needed is the odd one."""
+    stream.conf.set(FILES_SETTING, "3")
+    trace = tmp_path / "a trace 100%25"
+    files(trace, [sent("a", 0), received("a", 1, 0)], [sent("b", 0)], [sent("c", 0)])
+    odd_one = trace / "part-1.parquet"
+    table_ = pq.read_table(odd_one)
+    place = table_.column_names.index(column)
+    pq.write_table(table_.set_column(place, column, pa.array(["text"], pa.string())), odd_one)
+    age(odd_one, 1)
+    done = watch(stream, trace, tmp_path / "out")
+    end = done[-1].progress
+    assert (end.files, end.corrupt, end.events, end.unread) == (3, 1, 3, 0)
+    assert [(Path(problem.path).name, f"{column} of another type" in problem.what) for problem in end.problems] == [
+        ("part-1.parquet", True)
+    ]
+    assert sum(row["sent"] for row in table(tmp_path / "out")) == 2
 
 
 def test_a_second_run_goes_on_where_the_first_ended(stream: "SparkSession", tmp_path: Path) -> None:

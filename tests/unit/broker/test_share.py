@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rockdove.broker.share import Rotation
 from rockdove.core.queue import PhysicalRecord, PhysicalState
 
-UP, DOWN, DRAINING = PhysicalState
+UP, DOWN, DRAINING, LEAVING = PhysicalState
 
 
 def parts(*given: float | tuple[float, PhysicalState]) -> list[PhysicalRecord]:
@@ -34,8 +34,9 @@ def test_without_a_weight_nothing_comes() -> None:
     assert set(turns(10, 1, 0, 2)) == {0, 2}
 
 
-def test_what_is_down_or_draining_gets_nothing() -> None:
-    assert set(turns(10, 1, (9, DOWN), (9, DRAINING), 3)) == {0, 3}
+def test_what_is_down_draining_or_leaving_gets_nothing() -> None:
+    assert set(turns(10, 1, (9, DOWN), (9, DRAINING), 3, (9, LEAVING))) == {0, 3}
+    assert Rotation(parts((1, DOWN), (1, LEAVING))).is_empty
 
 
 def test_rather_somewhere_than_nowhere() -> None:

@@ -42,7 +42,7 @@ class World:
                 fifo=False,
                 created_us=0,
                 modified_us=0,
-                physical=await call(self.store.records.reserve, 1),
+                physical=await call(self.store.records.reserve, 1, "uid"),
             )
             await call(self.store.records.put_queue, record, 10, self._feed.version)
         self.source = self.context.directory.named("0" * 12, "source")

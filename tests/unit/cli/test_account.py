@@ -14,6 +14,7 @@ from rockdove.client import Client, Credentials
 from rockdove.store.common.keyfile import KEY_FILE
 from rockdove.store.sqlite.folder import DATABASE, Folder
 from tests.support.environment import REGION, isolated
+from tests.support.port import free_port
 from tests.support.server import COMMAND, Server, ServerFactory
 from tests.unit.cli.outcome import Cli
 
@@ -188,12 +189,20 @@ def test_a_store_by_its_url(cli: Cli) -> None:
     assert listed(cli) == listed(cli, "--store", "sqlite:d")
 
 
-@pytest.mark.parametrize("url", ["redis://:s3cr3t@x", "sqlite:", "sqlite", "memory", "d", ""])
+@pytest.mark.parametrize("url", ["redis://s3cr3t@x", "redis:", "sqlite:", "sqlite", "memory", "d", ""])
 def test_a_store_without_accounts(cli: Cli, url: str) -> None:
     outcome = cli("account", "list", "--store", url)
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("rockdove: --store takes sqlite:DIR; ")
+    assert outcome.err.startswith("rockdove: --store takes sqlite:DIR or Redis servers; ")
     assert outcome.err.count("\n") == 1
+    assert "s3cr3t" not in outcome.err
+
+
+def test_redis_servers_that_are_not_there(cli: Cli) -> None:
+    outcome = cli("account", "list", "--store", f"redis://:s3cr3t@127.0.0.1:{free_port()}")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "no Redis server can be reached" in outcome.err
+    assert outcome.err.splitlines()[-1].startswith("rockdove: ")
     assert "s3cr3t" not in outcome.err
 
 

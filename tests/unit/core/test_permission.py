@@ -298,13 +298,12 @@ def test_the_context_is_only_made_for_conditions() -> None:
         ({"Action": "sqs:Fly"}, "sqs:Fly"),
         ({"Action": "sqs:SendMessageBatch"}, "leave Batch away"),
         ({"Resource": "jobs"}, "jobs"),
-        *(({"Resource": f"arn:{rest}"}, rest) for rest in ("aws:sqs", "aws:sqs:*", "aws:*", "*")),
-        ({"Resource": "arn:aws:sqs:us-east-1:111111111111:${aws:username}"}, "variables"),
+        *(({"Resource": f"arn:{rest}"}, rest) for rest in ("aws:sqs", "aws:sqs:us-east-1", "aws:*", "*")),
         ({"Condition": {"BinaryEquals": {"aws:SourceIp": "x"}}}, "BinaryEquals"),
         ({"Condition": {"StringMatches": {"aws:SourceIp": "x"}}}, "StringMatches"),
         ({"Condition": {"NullIfExists": {"aws:SourceIp": "true"}}}, "NullIfExists"),
-        ({"Condition": {"ForAnyValue:StringEquals": {"aws:PrincipalAccount": "x"}}}, "ForAnyValue"),
-        ({"Condition": {"StringEquals": {"aws:PrincipalAccount": "${aws:x}"}}}, "variables"),
+        ({"Condition": {"ForSomeValues:StringEquals": {"aws:PrincipalAccount": "x"}}}, "ForSomeValues"),
+        ({"Condition": {"ForAnyValue:Null": {"aws:PrincipalAccount": "true"}}}, "ForAnyValue:Null"),
         ({"Condition": {"StringEquals": {"aws:PrincipalAccount": []}}}, "no value"),
         ({"Condition": {"StringEquals": {"aws:PrincipalAccount": {}}}}, "no text"),
         ({"Condition": {"StringEquals": {}}}, "StringEquals"),
@@ -365,10 +364,15 @@ def test_a_policy_that_an_older_version_took_allows_nothing() -> None:
 FOREIGN: list[dict[str, Any]] = [
     {"Principal": {"AWS": "arn:aws:iam::111122223333:oidc-provider/x"}},
     {"Principal": {"AWS": "arn:aws:iam::111122223333:role/worker"}},
+    {"Principal": {"AWS": "AIDAJQABLZS4A3QDU576Q"}},
     {"Principal": {"Service": "sns.amazonaws.com"}},
     {"Principal": {"Federated": "accounts.google.com"}},
     {"Resource": "arn:aws:sns:us-east-1:111111111111:topic"},
     {"Resource": ["arn:aws:s3:::bucket", "arn:aws:s3:::bucket/*"]},
+    {"Resource": "arn:aws:sqs:us-east-1:111111111111:${aws:username}"},
+    {"Condition": {"ForAnyValue:StringEquals": {"aws:PrincipalOrgPaths": "o-1/*"}}},
+    {"Condition": {"ForAnyValue:StringNotEquals": {"aws:PrincipalOrgPaths": "o-1/*"}}},
+    {"Condition": {"ArnLike": {"aws:SourceArn": "*"}}},
     {"Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}},
     {"Condition": {"ArnEquals": {"aws:PrincipalArn": "arn:aws:iam::111122223333:user/bob"}}},
     {"Condition": {"StringLike": {"aws:PrincipalArn": "*:role/*"}}},
@@ -393,6 +397,9 @@ NOT_FOREIGN: list[dict[str, Any]] = [
     {"Principal": None, "NotPrincipal": {"Service": "sns.amazonaws.com"}},
     {"Condition": {"ArnNotLike": {"aws:SourceArn": "arn:aws:sns:*:*:topic"}}},
     {"Condition": {"Null": {"aws:SourceAccount": "true"}}},
+    {"Condition": {"ForAllValues:StringEquals": {"aws:PrincipalOrgPaths": "o-1/*"}}},
+    {"Condition": {"StringEquals": {"aws:PrincipalAccount": "${aws:PrincipalAccount}"}}},
+    {"Principal": None, "NotPrincipal": {"AWS": "AIDAJQABLZS4A3QDU576Q"}},
     {"Principal": None, "NotPrincipal": {"Federated": "accounts.google.com"}},
     {"NotResource": "arn:aws:sns:us-east-1:111111111111:topic"},
     {"Condition": {"StringNotEquals": {"aws:PrincipalOrgID": "o-1"}}},
@@ -411,6 +418,18 @@ def test_all_but_what_is_not_ours_is_denied_and_never_granted(elements: dict[str
     policy.check(written)
     assert not may(permission.of(written))
     assert not may(permission.of(text(statement(), statement(Effect="Deny", **elements))))
+
+
+@pytest.mark.parametrize("operator", ["ForAnyValue:StringEquals", "ForAllValues:StringEquals"])
+def test_a_key_has_one_value(operator: str) -> None:
+    assert may(made(statement(Condition={operator: {"aws:PrincipalAccount": [CAROL.id, BOB.id]}})))
+    assert not may(made(statement(Condition={operator: {"aws:PrincipalAccount": CAROL.id}})))
+
+
+@pytest.mark.parametrize("rest", ["*", "us-*", "us-east-1:*", "us-east-1:111111111111*", "us-east-1:*:jo*"])
+def test_a_star_reaches_to_the_end(rest: str) -> None:
+    assert may(made(statement(Resource=f"arn:aws:sqs:{rest}")))
+    assert not may(made(statement(Resource="arn:aws:sqs:us-east-1:2*")))
 
 
 @pytest.mark.parametrize("arn", ["arn:aws:iam::111122223333:root", "arn:aws:iam::*:*", "arn:aws:iam::1*:ro?t"])

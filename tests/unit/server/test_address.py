@@ -2,7 +2,8 @@
 
 import pytest
 
-from rockdove.server.address import client_address, forwarded_hosts
+from rockdove.server.address import base_url, client_address, forwarded_hosts
+from rockdove.server.host import Hosts
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,23 @@ def test_hosts_that_a_client_behind_a_proxy_may_have_signed(
     headers = {b"x-forwarded-host": host, b"x-forwarded-port": port}
     given = {name: value.encode() for name, value in headers.items() if value is not None}
     assert forwarded_hosts(given) == [each.encode() for each in hosts]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {b"host": b"127.0.0." + b"0" * 60_000 + b"1"},
+        {b"host": b"x" * 60_000},
+        {b"x-forwarded-host": b"x" * 60_000},
+        {b"host": b"x" * 271},
+    ],
+)
+def test_a_name_that_no_host_has_is_in_no_url(headers: dict[bytes, bytes]) -> None:
+    """A listing has it a thousand times."""
+    assert base_url(headers, None, True) == "http://127.0.0.1:0"
+
+
+def test_a_long_address_is_nobodys() -> None:
+    hosts = Hosts("127.0.0.1", (), any_name=False)
+    assert hosts.is_own(b"127.0.0.001:9324")
+    assert not hosts.is_own(b"127.0.0." + b"0" * 60_000 + b"1")

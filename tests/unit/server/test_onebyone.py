@@ -29,6 +29,17 @@ def test_others_have_a_turn_between_two() -> None:
     assert done == ["a", "b", "neighbour", "c", "neighbour", "neighbour"]
 
 
+def test_what_is_left_at_the_end() -> None:
+    async def scenario() -> list[str]:
+        done, turns = list[str](), OneByOne()
+        for name in "abc":
+            turns.start(lambda name=name: done.append(name))  # type: ignore[misc]
+        turns.start_all()
+        return done
+
+    assert asyncio.run(scenario()) == ["a", "b", "c"]
+
+
 def test_one_that_fails_does_not_stop_the_others() -> None:
     async def scenario() -> list[str]:
         done, turns, heard = list[str](), OneByOne(), list[object]()

@@ -13,7 +13,7 @@ from rockdove.spark.queue import WHOLE
 from rockdove.spark.window import Windows
 
 SPAN = Windows(1_000_000, 500_000, 4)
-NAMES = {7: QueueNames("b", None, "b"), 8: QueueNames("a", "1", "a")}
+NAMES = QueueNames.of([(8, "a", "1", "a"), (7, "b", None, "b")])
 
 
 def rows(*places: tuple[int, int], **figures: Any) -> pa.RecordBatch:
@@ -52,7 +52,7 @@ def test_a_table_is_sorted_by_time_and_name_with_all_queues_first() -> None:
 
 def test_only_the_queues_that_are_wanted_are_picked() -> None:
     boxes = list(boxed([rows((7, 0), (8, 0)), rows((7, 1))]))
-    picked = pa.Table.from_batches(picker(SPAN, {8: NAMES[8]})(boxes), figure.WINDOWS)
+    picked = pa.Table.from_batches(picker(SPAN, NAMES.only(["a"]))(boxes), figure.WINDOWS)
     assert picked["name"].to_pylist() == ["a"]
 
 

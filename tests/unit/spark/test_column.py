@@ -1,5 +1,7 @@
 """Events that workers read themselves: the figures of a plain computation, whatever files look like."""
 
+import pickle
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rockdove.spark import column
-from rockdove.spark.column import Counted, Piece, Route, Words, count, routed, survey
+from rockdove.spark.column import Owners, Piece, Route, Words, count, routed, survey
 from rockdove.spark.direct import _pieces, _route
 from rockdove.spark.file import Footer
 from rockdove.spark.known import END_US
@@ -41,12 +43,19 @@ def one_file(folder: Path, rows: list[Event], **how: Any) -> Path:
     return path
 
 
-def found_in(path: Path, groups: int = 1, parts: int = 3) -> tuple[list[Counted], list[pa.RecordBatch]]:
+def told(batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def found_in(path: Path, groups: int = 1, parts: int = 3) -> tuple[list[Seen], list[pa.RecordBatch]]:
     """What the survey tells, and sorted events, one part after the other."""
-    counted = survey(piece(path, groups), WORDS)
-    found = surveyed([Seen(*seen[:5]) for seen in counted], 1, numbered=True)
+    counted = [
+        Seen(row["account"], row["queue"], row["events"], row["first"], row["last"])
+        for row in told(survey(piece(path, groups), WORDS))
+    ]
+    found = surveyed(counted, 1, numbered=True)
     assert found is not None
-    route = Route(owners(found), np.arange(len(found.places) + 1), np.arange(len(found.places)) % parts)
+    route = Route(Owners(owners(found)), np.arange(len(found.places) + 1), np.arange(len(found.places)) % parts)
     boxes = list(packer([[piece(path, groups)]], WORDS, route, numbered=True)(TASK))
     events = [
         batch
@@ -86,13 +95,14 @@ def test_a_survey_tells_queues_by_account_with_their_times_and_purges(tmp_path: 
         sent("c", 2, queue="jobs", account=None),
         event("purge", 9, queue="mail", account="2", message_id=None),
     ]
-    found = {(seen.account, seen.queue): seen for seen in survey(piece(one_file(tmp_path, rows)), WORDS)}
-    assert {pair: (seen.events, seen.numbered, seen.purges) for pair, seen in found.items()} == {
+    surveyed = told(survey(piece(one_file(tmp_path, rows)), WORDS))
+    found = {(row["account"], row["queue"]): row for row in surveyed}
+    assert {pair: (row["events"], row["numbered"], row["purges"]) for pair, row in found.items()} == {
         ("1", "jobs"): (2, True, 0),
         (None, "jobs"): (1, False, 0),
         ("2", "mail"): (1, False, 1),
     }
-    assert found["1", "jobs"].last - found["1", "jobs"].first == 2_000_000
+    assert found["1", "jobs"]["last"] - found["1", "jobs"]["first"] == 2_000_000
 
 
 @pytest.mark.parametrize("few", [0, 1 << 20])
@@ -130,8 +140,8 @@ def test_a_column_that_a_file_does_not_have_is_null(tmp_path: Path) -> None:
     path = one_file(tmp_path, [received("a", 0)])
     table = pq.read_table(path)
     pq.write_table(table.select(["event_time", "side", "queue", "op", "message_id"]), path)
-    counted, [batch] = found_in(path)
-    assert [(seen.account, seen.numbered) for seen in counted] == [(None, False)]
+    assert [(row["account"], row["numbered"]) for row in told(survey(piece(path), WORDS))] == [(None, False)]
+    _, [batch] = found_in(path)
     assert (batch["enqueued"].to_pylist(), batch["sender"].to_pylist()) == ([MISSING], [0])
 
 
@@ -177,7 +187,7 @@ def test_what_is_behind_damage_is_not_read_and_what_is_before_it_is(tmp_path: Pa
 def test_messages_of_a_divided_queue_stay_together_and_spread(tmp_path: Path) -> None:
     rows = [each(f"m{n}", n, queue="one") for n in range(500) for each in (sent, received)]
     path = one_file(tmp_path, [*rows, event("miss", 3, queue="one", message_id=None)])
-    route = Route({("000000000000", "one"): 0}, np.array([0, 3]), np.array([4, 0, 2]))
+    route = Route(Owners({("000000000000", "one"): 0}), np.array([0, 3]), np.array([4, 0, 2]))
     seen: dict[int, set[int]] = {}
     lone = []
     for part, batch in routed(piece(path), WORDS, route, numbered=False):
@@ -217,3 +227,9 @@ def test_a_large_file_is_read_in_pieces_of_row_groups() -> None:
     assert len(pieces) == 5
     assert [each.groups for each in _pieces("x", 5_000_000, 1)] == [(0,)]
     assert [each.groups for each in _pieces("x", 10, 3)] == [(0, 1, 2)]
+
+
+def test_owners_are_the_same_in_a_task() -> None:
+    numbers: dict[tuple[str | None, str], int] = {("1", "a"): 3, (None, "a"): 4, (None, "b"): 0}
+    found = pickle.loads(pickle.dumps(Owners(numbers)))
+    assert found.find([*numbers, ("2", "a")]).tolist() == [3, 4, 0, -1]

@@ -8,6 +8,7 @@ import pytest
 from rockdove.cli.watching import cells, figures, line, spark, summary
 from rockdove.spark.watch.batch import Done
 from rockdove.spark.watch.board import LAST, Board, record
+from rockdove.spark.watch.progress import Problem
 from tests.support.watch_row import BEGIN, PROGRESS, row
 
 
@@ -68,10 +69,12 @@ def test_rates_as_bars(values: list[float], shown: str) -> None:
 
 
 def test_counts_are_those_of_this_watch_and_the_total_is_apart() -> None:
-    board = Board(msgspec.structs.replace(PROGRESS, files=3, events=100, late=7))
-    later = msgspec.structs.replace(PROGRESS, files=5, events=140, late=7, corrupt=1)
+    old, new = Problem("old.parquet", "cannot be read"), Problem("new.parquet", "cannot be read")
+    board = Board(msgspec.structs.replace(PROGRESS, files=3, events=100, late=7, problems=[old]))
+    later = msgspec.structs.replace(PROGRESS, files=5, events=140, late=7, corrupt=1, problems=[old, new])
     board.take(Done(later, [row(0, sent=40)], []))
     found = board.document()
     assert (found["files"], found["events"], found["late"], found["corrupt"]) == (2, 40, 0, 1)
+    assert found["problems"] == [new]
     assert found["total"] == {"files": 5, "events": 140, "late": 7, "corrupt": 1, "removed": 0, "unread": 0}
     assert summary(board).startswith("40 events in 2 files · 1 window closed, 0 open · 0 late events · 1 corrupt file")

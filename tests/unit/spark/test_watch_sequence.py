@@ -27,5 +27,5 @@ def test_the_files_of_a_batch_are_found_in_the_checkpoint(tmp_path: Path) -> Non
     (log / "0").write_text(f"v1\n{entries[0]}")
     (log / "1").write_text(f"v1\n{entries[1]}")
     (log / "2.compact").write_text("v1\n" + "\n".join(entries))
-    assert files(tmp_path, 0) == ["file:///t/0.parquet"]
-    assert files(tmp_path, 1) == ["file:///t/1.parquet", "file:///t/2.parquet"]
+    assert files(tmp_path, 0) == {"file:///t/0.parquet": "file:/t/0.parquet"}
+    assert list(files(tmp_path, 1)) == ["file:///t/1.parquet", "file:///t/2.parquet"]

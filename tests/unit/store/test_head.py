@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from rockdove.core.message import Entry, Message
+from rockdove.core.message import Attribute, Entry, Extra, Message
 from rockdove.store.common import head as module
 from rockdove.store.common.head import START, Fetch, Head
 
@@ -178,3 +178,11 @@ def test_behind_an_entry_that_stays_the_heap_does_not_grow() -> None:
         head.discard(id)
     assert len(head._heap) < 1_000
     assert [entry.id for entry in head.take(30_000, 2, 1, Random(1))] == [0]
+
+
+def test_all_that_a_message_has_counts() -> None:
+    head = Head(None)
+    extra = Extra(attributes={"a": Attribute("String", "x" * 1024 * 1024)})
+    for id in range(1, 201):
+        head.put(Entry(id, id, Message(0, b"x", "", extra)))
+    assert 0 < len(head.take(10**6, 200, 1, Random(1))) <= module.MOST_BYTES / 1024 / 1024

@@ -60,8 +60,15 @@ def test_a_damaged_one_is_refused(tmp_path: Path, text: bytes) -> None:
 
 
 def test_a_place_where_nothing_can_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
     with pytest.raises(DataFolderError, match="cannot make the key file"):
-        KeyFile(tmp_path / "not there").create()
+        KeyFile(tmp_path / "file").create()
+
+
+def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
+    """The data of some stores is on other machines."""
+    KeyFile(tmp_path / "own" / "folder").create()
+    assert (tmp_path / "own" / "folder").stat().st_mode & 0o077 == 0
 
 
 def test_one_that_could_not_be_written_is_not_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 async def queue_of(store: RemoteStore, seen: int) -> QueueRecord:
-    physical = await call(store.records.reserve, 1)
+    physical = await call(store.records.reserve, 1, "uid")
     record = QueueRecord(
         uid="uid", account="0" * 12, name="q", fifo=False, created_us=0, modified_us=0, physical=physical
     )

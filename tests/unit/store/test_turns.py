@@ -4,10 +4,18 @@ from functools import cache
 
 import pytest
 
-from rockdove.core.message import Entry
+from rockdove.core.message import Attribute, Entry, Extra
 from rockdove.store.base import Claimed, Want
 from rockdove.store.common import turns
-from rockdove.store.common.turns import LEAST_BYTES, MOST_BYTES, MOST_CLAIMS, UNKNOWN_BYTES, ClaimTurns, within
+from rockdove.store.common.turns import (
+    LEAST_BYTES,
+    MOST_BYTES,
+    MOST_CLAIMS,
+    UNKNOWN_BYTES,
+    ClaimTurns,
+    claimed_bytes,
+    within,
+)
 from rockdove.store.remote.asked import ClaimEntries
 from tests.support.store import message
 
@@ -18,6 +26,12 @@ LARGE_BYTES = 250 * 1024
 @cache
 def claimed(size_bytes: int) -> Claimed:
     return Claimed([Entry(1, 0, message("x" * size_bytes, 0))] if size_bytes else [], [])
+
+
+def test_all_that_a_message_has_counts() -> None:
+    extra = Extra(attributes={"a": Attribute("String", "x" * 5_000)}, trace_header=Attribute("String", "y" * 500))
+    many = Claimed([Entry(1, 0, message("body", 0, extra=extra))], [Entry(2, 0, message("body", 0, extra=extra))])
+    assert 2 * 5_504 < claimed_bytes(many) < 2 * 5_704
 
 
 class Desk:

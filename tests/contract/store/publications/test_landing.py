@@ -28,7 +28,7 @@ def commit(queue: Queue, name: PublicationName, *winners: Winner) -> Decision:
 
 
 def following(bench: Bench, after: PublicationName | None = None) -> Landing | None:
-    found: Landing | None = bench.do(bench.inner.landings.next, after)
+    found: Landing | None = bench.do(bench.landings.next, after)
     return found
 
 
@@ -37,7 +37,7 @@ def land(queue: Queue, landing: Landing) -> bool:
     inner, record = queue.bench.inner, queue.record
     drafts = [Draft(parcel.message(landing.at_us), landing.at_us + parcel.delay_us) for parcel in landing.parcels]
     parts = [(inner.physical(record, record.physical[0]), drafts)]
-    return queue.bench.do(inner.landings.land, landing, parts) is not None
+    return queue.bench.do(queue.bench.landings.land, landing, parts) is not None
 
 
 def land_all(queue: Queue) -> None:

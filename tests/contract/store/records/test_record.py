@@ -91,7 +91,7 @@ def test_more_physical_queues(bench: Bench, queue: Queue) -> None:
 
 def test_fewer_physical_queues(bench: Bench) -> None:
     queue = bench.queue(physical=3)
-    for at in range(3):
+    for at in (0, 2):
         queue.send(str(at), at=at)
     dropped = queue.physical(1)
     del queue.record.physical[1]

@@ -1,0 +1,17 @@
+"""Services on real Redis servers of their own, which tests kill, stop and start."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.redis import RedisServers
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[RedisServers]:
+    """Three of them."""
+    made = RedisServers(3, tmp_path / "redis")
+    made.start()
+    yield made
+    made.kill()

@@ -1,0 +1,234 @@
+"""The service on several Redis servers: any number of front-ends, and servers that die, hang and come back."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.support.redis import RedisServer, RedisServers
+from tests.support.server import Server, ServerFactory
+
+# What has not come after so long never will.
+PATIENCE_S = 60
+
+
+def create(sqs: Any, physical: int, name: str = "jobs") -> str:
+    """A queue of so many physical ones. boto3 does not know the attribute, and sends it all the same."""
+    url: str = sqs.create_queue(QueueName=name, Attributes={"RockdovePhysicalQueues": str(physical)})["QueueUrl"]
+    return url
+
+
+def take_all(sqs: Any, url: str, wanted: set[str]) -> set[str]:
+    """Receive and delete until all that is wanted was there, or nothing comes."""
+    got: set[str] = set()
+    deadline = time.monotonic() + PATIENCE_S
+    while not wanted <= got and time.monotonic() < deadline:
+        found = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
+        for message in found:
+            got.add(message["Body"])
+            sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+        if not found and not wanted:
+            break
+    return got
+
+
+def drain(sqs: Any, url: str) -> set[str]:
+    """All that can be had now."""
+    got: set[str] = set()
+    while found := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []):
+        for message in found:
+            got.add(message["Body"])
+            sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+    return got
+
+
+def until(is_true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def wait_for_loss(service: Server, victim: RedisServer) -> None:
+    """Until the service knows that it is gone. What is under way then has an unknown outcome."""
+    until(lambda: f"{victim.endpoint} cannot be used" in service.process.err.read_text())
+
+
+@pytest.fixture(params=["0", "1"], ids=["alone", "front-end"])
+def one(request: pytest.FixtureRequest, server: ServerFactory, servers: RedisServers) -> Server:
+    return server("--workers", request.param, store=servers.url)
+
+
+def test_services_share_queues_and_wake_each_other(one: Server, server: ServerFactory, servers: RedisServers) -> None:
+    other = server("--workers", "1", store=servers.url)
+    here, there = one.client(), other.client()
+    url = create(here, 5)
+    assert there.get_queue_url(QueueName="jobs")["QueueUrl"].endswith("/jobs")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(there.receive_message, QueueUrl=url, WaitTimeSeconds=20)
+        time.sleep(0.5)
+        began_s = time.monotonic()
+        here.send_message(QueueUrl=url, MessageBody="wake up")
+        assert [message["Body"] for message in waiting.result()["Messages"]] == ["wake up"]
+        # Not at the end of its wait.
+        assert time.monotonic() - began_s < 15
+    here.delete_queue(QueueUrl=url)
+    with pytest.raises(ClientError, match="does not exist"):
+        there.send_message(QueueUrl=url, MessageBody="late")
+
+
+def test_a_service_that_is_started_again_finds_everything(one: Server) -> None:
+    sqs = one.client()
+    url = create(sqs, 4)
+    sent = {str(number) for number in range(40)}
+    for body in sent:
+        sqs.send_message(QueueUrl=url, MessageBody=body)
+    handle = sqs.receive_message(QueueUrl=url, VisibilityTimeout=600)["Messages"][0]
+    one.kill()
+    one.start()
+    sqs = one.client()
+    sqs.delete_message(QueueUrl=url, ReceiptHandle=handle["ReceiptHandle"])
+    assert take_all(sqs, url, sent - {handle["Body"]}) == sent - {handle["Body"]}
+
+
+@pytest.mark.parametrize("way", ["dies", "hangs"])
+def test_a_server_that_is_gone_is_routed_around(one: Server, servers: RedisServers, way: str) -> None:
+    sqs = one.client()
+    url = create(sqs, 6)
+    before = {f"before {number}" for number in range(60)}
+    for body in before:
+        sqs.send_message(QueueUrl=url, MessageBody=body)
+    victim = servers.all[1]
+    victim.kill() if way == "dies" else victim.pause()
+    wait_for_loss(one, victim)
+    after = {f"after {number}" for number in range(60)}
+    for body in after:
+        sqs.send_message(QueueUrl=url, MessageBody=body)
+    rest = drain(sqs, url)
+    # A third was on the server that has gone.
+    assert after <= rest
+    assert len(before & rest) == 40
+    come_back(victim, way)
+    assert take_all(sqs, url, before - rest) == before - rest
+
+
+def come_back(victim: RedisServer, way: str) -> None:
+    if way == "dies":
+        victim.begin()
+    else:
+        victim.go_on()
+    victim.wait()
+
+
+def test_a_queue_that_is_whole_on_a_server_that_has_gone_comes_back(one: Server, servers: RedisServers) -> None:
+    sqs = one.client()
+    urls = [create(sqs, 1, f"queue-{number}") for number in range(12)]
+    for url in urls:
+        sqs.send_message(QueueUrl=url, MessageBody="kept")
+    servers.all[0].kill()
+    wait_for_loss(one, servers.all[0])
+
+    def is_there(url: str) -> bool:
+        try:
+            return bool(sqs.receive_message(QueueUrl=url, VisibilityTimeout=0).get("Messages"))
+        except ClientError as error:
+            if error.response["ResponseMetadata"]["HTTPStatusCode"] != 503:
+                raise
+            return False
+
+    there = [is_there(url) for url in urls]
+    assert any(there)
+    assert not all(there)
+    come_back(servers.all[0], "dies")
+    until(lambda: all(is_there(url) for url in urls))
+
+
+def status_of_send(sqs: Any, url: str) -> int:
+    try:
+        answer = sqs.send_message(QueueUrl=url, MessageBody="x")
+    except ClientError as error:
+        answer = error.response
+    status: int = answer["ResponseMetadata"]["HTTPStatusCode"]
+    return status
+
+
+@pytest.mark.parametrize("victim", [0, 1, 2])
+def test_records_survive_the_loss_of_any_one_server(server: ServerFactory, servers: RedisServers, victim: int) -> None:
+    service = server("--workers", "0", store=servers.url)
+    names = {f"queue-{number}" for number in range(10)}
+    for name in names:
+        create(service.client(), 1, name)
+    service.stop()
+    servers.all[victim].kill()
+    service.start()
+    sqs = service.client()
+    assert {url.rpartition("/")[2] for url in sqs.list_queues()["QueueUrls"]} == names
+    # Of queues on the one that was never reached nobody says that they do not exist.
+    outcomes = [status_of_send(sqs, sqs.get_queue_url(QueueName=name)["QueueUrl"]) for name in names]
+    assert set(outcomes) == {200, 503}
+    # Two of three are enough to change records, too.
+    create(sqs, 2, "one-more")
+    sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName="queue-3")["QueueUrl"])
+    come_back(servers.all[victim], "dies")
+    # The one that was away hears of it: now it is needed.
+    versions = [each.say("GET", "rd:version") for each in servers.all]
+    newest = max(cast(bytes, version) for version in versions)
+    until(lambda: servers.all[victim].say("GET", "rd:version") == newest)
+    servers.all[(victim + 1) % 3].kill()
+    service.stop()
+    service.start()
+    found = {url.rpartition("/")[2] for url in service.client().list_queues()["QueueUrls"]}
+    assert found == names - {"queue-3"} | {"one-more"}
+
+
+def test_without_most_servers_messages_go_on_and_records_do_not(one: Server, servers: RedisServers) -> None:
+    sqs = one.client()
+    url = create(sqs, 6)
+    for victim in (servers.all[0], servers.all[2]):
+        victim.kill()
+        wait_for_loss(one, victim)
+    sqs.send_message(QueueUrl=url, MessageBody="still")
+    assert drain(sqs, url) == {"still"}
+    with pytest.raises(ClientError) as caught:
+        create(sqs, 1, "new")
+    assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 503
+
+
+def test_dead_letters_go_to_another_server(one: Server) -> None:
+    sqs = one.client()
+    dead = create(sqs, 5, "dead")
+    url = create(sqs, 5)
+    arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    policy = f'{{"deadLetterTargetArn": "{arn}", "maxReceiveCount": 1}}'
+    sqs.set_queue_attributes(QueueUrl=url, Attributes={"RedrivePolicy": policy, "VisibilityTimeout": "0"})
+    sent = {str(number) for number in range(30)}
+    for body in sent:
+        sqs.send_message(QueueUrl=url, MessageBody=body)
+
+    def are_dead() -> bool:
+        sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)
+        counted = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["ApproximateNumberOfMessages"])
+        return int(counted["Attributes"]["ApproximateNumberOfMessages"]) == len(sent)
+
+    until(are_dead)
+    assert take_all(sqs, dead, sent) == sent
+    assert drain(sqs, dead) == set()
+
+
+def test_many_physical_queues_of_a_fifo_queue_share_deduplication(one: Server) -> None:
+    sqs = one.client()
+    url = sqs.create_queue(QueueName="jobs.fifo", Attributes={"FifoQueue": "true", "RockdovePhysicalQueues": "6"})[
+        "QueueUrl"
+    ]
+    ids = {
+        sqs.send_message(
+            QueueUrl=url, MessageBody="x", MessageGroupId=f"group-{number}", MessageDeduplicationId=str(number % 4)
+        )["MessageId"]
+        for number in range(40)
+    }
+    assert len(ids) == 4
+    counted = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
+    assert counted["Attributes"]["ApproximateNumberOfMessages"] == "4"
