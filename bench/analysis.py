@@ -8,7 +8,7 @@ import resource
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,7 @@ def spark_run(folder: Path, out: Path, cores: int, rounds: int) -> Run:
         def once() -> dict[str, int]:
             found = analyse(spark, [str(folder)], str(out))
             hand_over(spark, found, str(out))
-            return {name: int(_count(found.queues, name)) for name in ("sent", "received", "deleted", "lost", "hits")}
+            return {name: sum(found.queues.column(name)) for name in ("sent", "received", "deleted", "lost", "hits")}
 
         run = fastest(once, rounds)
         workers = [pid for pid in family(os.getpid()) if _is_python(pid) and family(pid) == [pid]]
@@ -78,10 +78,6 @@ def spark_run(folder: Path, out: Path, cores: int, rounds: int) -> Run:
 
 def _is_python(pid: int) -> bool:
     return Path(f"/proc/{pid}/comm").read_text().startswith("python")
-
-
-def _count(rows: Sequence[Any], name: str) -> int:
-    return sum(row[name] for row in rows)
 
 
 def duckdb_run(folder: Path, cores: int, rounds: int) -> Run:

@@ -27,8 +27,8 @@ class Got(msgspec.Struct, frozen=True):
 class Call(msgspec.Struct):
     """``begin_s`` and ``end_s`` by the clients' monotonic clock.
 
-    ``op`` is send, receive, delete, hide, lease, ack, publish, purge, or drain: the receives at the end. ``bodies`` are
-    those of messages sent, deleted, hidden or published; ``got`` is what came back.
+    ``op`` is send, receive, delete, hide, lease, ack, publish, purge, resize, or drain: the receives at the end.
+    ``bodies`` are those of messages sent, deleted, hidden or published; ``got`` is what came back.
     """
 
     op: str

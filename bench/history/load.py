@@ -101,6 +101,7 @@ class Clients:
             self._send(PURGED),
             self._consume(PURGED),
             self._purge,
+            self._resize,
         ]
         self._threads = [
             threading.Thread(target=self._run, args=(number, role), name=f"client-{number}")
@@ -268,6 +269,13 @@ class Clients:
         self._over.wait(rng.uniform(1, 4))
         with self._recorder.call("purge", PURGED):
             client.purge(PURGED)
+
+    def _resize(self, client: Client, rng: random.Random) -> None:
+        """Any queue gets more physical queues, or fewer, whatever it is used for."""
+        queue = rng.choice([*QUEUES, FIFO, FIFO])
+        with self._recorder.call("resize", queue):
+            client.set_attributes(queue, {"RockdovePhysicalQueues": str(rng.randint(1, 6))})
+        self._over.wait(rng.uniform(0.05, 1))
 
 
 def drain(endpoint: str, recorder: Recorder) -> None:
