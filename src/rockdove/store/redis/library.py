@@ -4,7 +4,7 @@ import hashlib
 from importlib.resources import files
 
 NAME = "rockdove"
-_PARTS = ("base", "home", "standard", "fifo", "physical", "record")
+_PARTS = ("base", "home", "standard", "fifo", "physical", "lease", "record")
 
 
 def code() -> str:

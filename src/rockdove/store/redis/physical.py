@@ -87,7 +87,7 @@ class RedisPhysical:
         if isinstance(reply, StoreError):
             done(reply)
             return
-        claimed = self._claimed(reply)
+        claimed = self.claimed(reply)
         if len(claimed.expired) >= MOST_EXPIRED and not claimed.entries and not claimed.dead:
             # The living may stand behind them.
             self._claim(want, expired + claimed.expired, done)
@@ -96,7 +96,7 @@ class RedisPhysical:
             claimed.expired = expired + claimed.expired
         done(claimed)
 
-    def _claimed(self, reply: Any) -> Claimed:
+    def claimed(self, reply: Any) -> Claimed:
         if reply == b"gone":
             return Claimed([], [], gone=True)
         if reply == b"crowded":

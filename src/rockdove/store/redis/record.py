@@ -34,6 +34,7 @@ from rockdove.store.redis.log import KINDS, ChangeLog, Puts
 from rockdove.store.redis.physical import home_key_of, key_of
 from rockdove.store.redis.server import Server
 from rockdove.store.redis.servers import SLOT_BITS, Servers
+from rockdove.store.redis.tasks import Tasks
 
 # Seconds for which a physical queue may be there that no record names: it is being made.
 YOUNG_S = 600
@@ -49,17 +50,14 @@ _deleted = msgspec.msgpack.Decoder(DeletedQueue).decode
 class RedisRecords:
     """See `rockdove.store.base.Records`."""
 
-    def __init__(
-        self, servers: Servers, ledger: Ledger, clock: Clock, rng: Random, loop: asyncio.AbstractEventLoop
-    ) -> None:
+    def __init__(self, servers: Servers, ledger: Ledger, clock: Clock, rng: Random, tasks: Tasks) -> None:
         self._servers = servers
         self._ledger = ledger
         self._clock = clock
         self._rng = rng
-        self._loop = loop
         self.log = ChangeLog(servers, _puts, self._heard, self._reload)
         self._resets: list[Reset] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = tasks
 
     async def load(self) -> None:
         """Read all records. Raises `StoreError`."""
@@ -92,14 +90,16 @@ class RedisRecords:
     def changed(self, server: Server, version: int) -> None:
         """A server has committed a change."""
         if version > self.log.version:
-            self._run(self.log.hear(server))
+            self._tasks.run(self.log.hear(server))
 
     def is_back(self, server: Server) -> None:
         """A server is there, perhaps again."""
-        self._run(self._reconcile(server))
+        self._tasks.run(self._reconcile(server))
 
     async def _reconcile(self, server: Server) -> None:
         """Bring a server up to date: records, and physical queues that were dropped while it was away."""
+        # Read first: of a queue that is in it, all have heard who are up to date then.
+        leasing = [uid.decode() for uid in await server.ask_command("SMEMBERS", "rd:leasing")]
         await self.log.catch_up()
         await self.log.bring_up(server)
         old_us = self._clock.now_us() - YOUNG_S * SECOND_US
@@ -111,21 +111,10 @@ class RedisRecords:
                 # One that is new may be about to be named.
                 if begun_us < old_us:
                     await server.ask("rd_drop", key_of(number), number)
+        for uid in leasing:
+            if self._ledger.queue(uid) is None:
+                await server.ask("rd_forget_leases", home_key_of(uid))
         await sweep(server)
-
-    def _run(self, work: Awaitable[Any]) -> None:
-        async def run() -> None:
-            # Where a server was lost, what was missed is heard of when it is back.
-            with contextlib.suppress(StoreError):
-                await work
-
-        task = self._loop.create_task(run())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
 
     # The protocol.
 
@@ -134,10 +123,10 @@ class RedisRecords:
         self._resets.append(reset)
 
     def catch_up(self, done: Done[None]) -> None:
-        self._tell(self.log.catch_up(), done)
+        self._tasks.tell(self.log.catch_up(), done)
 
     def reserve(self, number: int, uid: str, done: Done[list[PhysicalRecord]]) -> None:
-        self._tell(self._reserve(number, uid), done)
+        self._tasks.tell(self._reserve(number, uid), done)
 
     async def _reserve(self, number: int, uid: str) -> list[PhysicalRecord]:
         """Spread over the servers that are there, beginning with the queue's home: most queues need no other."""
@@ -164,7 +153,7 @@ class RedisRecords:
         return [PhysicalRecord(each, ids.new_prefix()) for each in numbers]
 
     def put_queue(self, queue: QueueRecord, quota: int, seen: int, done: Done[int]) -> None:
-        self._tell(self._put_queue(queue, quota, seen), done)
+        self._tasks.tell(self._put_queue(queue, quota, seen), done)
 
     async def _put_queue(self, queue: QueueRecord, quota: int, seen: int) -> int:
         before: list[PhysicalRecord] = []
@@ -194,7 +183,7 @@ class RedisRecords:
         return version
 
     def drop_queue(self, queue: QueueRecord, deleted_us: int, seen: int, done: Done[int]) -> None:
-        self._tell(self._drop_queue(queue, deleted_us, seen), done)
+        self._tasks.tell(self._drop_queue(queue, deleted_us, seen), done)
 
     async def _drop_queue(self, queue: QueueRecord, deleted_us: int, seen: int) -> int:
         before: list[PhysicalRecord] = []
@@ -207,12 +196,18 @@ class RedisRecords:
         version = await self._write(queue_scope(queue.account, queue.name), seen, decide)
         await self._drop(before)
         await self._forget_keys(queue.uid)
+        await self._forget_leases(queue.uid)
         return version
 
     async def _forget_keys(self, uid: str) -> None:
         """They end by themselves in five minutes if their server is away."""
         with contextlib.suppress(StoreError):
             await self._servers.home(uid).ask("rd_forget_keys", home_key_of(uid))
+
+    async def _forget_leases(self, uid: str) -> None:
+        """What a server that is away misses, it does when it is back."""
+        with contextlib.suppress(StoreError):
+            await self._servers.home(uid).ask("rd_forget_leases", home_key_of(uid))
 
     def put_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
         self._put(task_scope(task), seen, TaskPut(0, task), done)
@@ -230,7 +225,7 @@ class RedisRecords:
         async def decide() -> Change:
             return change
 
-        self._tell(self._write(scope, seen, decide), done)
+        self._tasks.tell(self._write(scope, seen, decide), done)
 
     async def _write(self, scope: Scope, seen: int, decide: Callable[[], Awaitable[Change]]) -> int:
         async def decided(version: int) -> bytes:
@@ -239,18 +234,6 @@ class RedisRecords:
             return _encode(await decide())
 
         return await self.log.write(decided)
-
-    def _tell(self, work: Awaitable[Any], done: Done[Any]) -> None:
-        async def run() -> None:
-            try:
-                outcome = await work
-            except StoreError as error:
-                outcome = error
-            done(outcome)
-
-        task = self._loop.create_task(run())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     # Physical queues.
 
@@ -277,7 +260,7 @@ class RedisRecords:
     async def _drop(self, parts: Sequence[PhysicalRecord]) -> None:
         await self._of_all("rd_drop", [(part, str(part.number)) for part in parts])
         for server in {self._servers.of_physical(part.number) for part in parts}:
-            self._run(sweep(server))
+            self._tasks.run(sweep(server))
 
     async def _of_all(self, function: str, words: Sequence[tuple[PhysicalRecord, str]]) -> None:
         """What a server that is away misses, it does when it is back; see `reconcile`."""

@@ -13,10 +13,12 @@ from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.ledger import Ledger
 from rockdove.store.redis.address import Address
 from rockdove.store.redis.capability import RedisBrowsing, RedisUpkeep
+from rockdove.store.redis.lease import RedisLeases
 from rockdove.store.redis.physical import RedisPhysical, key_of
 from rockdove.store.redis.record import RedisRecords
 from rockdove.store.redis.server import Ask, Server
 from rockdove.store.redis.servers import Servers
+from rockdove.store.redis.tasks import Tasks
 from rockdove.store.redis.transfer import RedisTransfers
 
 # Where servers tell of changed records.
@@ -28,7 +30,6 @@ class RedisStore:
 
     name = "redis"
     full: str | None = None
-    leases: Leases | None = None
     publications: Publications | None = None
     landings: Landings | None = None
 
@@ -43,7 +44,10 @@ class RedisStore:
         self._arrived: Arrived = lambda number, visible, next_us: None
         # As long as somebody uses them.
         self._physical: WeakValueDictionary[int, RedisPhysical] = WeakValueDictionary()
-        self.records = RedisRecords(self.servers, self.ledger, clock, rng, loop)
+        self._tasks = Tasks(loop)
+        self.records = RedisRecords(self.servers, self.ledger, clock, rng, self._tasks)
+        self._leases = RedisLeases(self.servers, clock, self._tasks)
+        self.leases: Leases | None = self._leases
         self.browsing = RedisBrowsing()
         self.upkeep = RedisUpkeep(clock)
         self.transfers: Transfers | None = RedisTransfers(clock, self._find)
@@ -70,10 +74,11 @@ class RedisStore:
         self._is_open = True
         for server in self.servers.up:
             self.records.is_back(server)
+        self._leases.start()
         return self.ledger.snapshot()
 
     def close(self) -> None:
-        self.records.close()
+        self._tasks.close()
         self.servers.close()
 
     def held_by(self, process: int) -> None:

@@ -227,7 +227,8 @@ local function fit(q, kind, items, room_bytes)
   return kept, size
 end
 
-local function take(q, kind, want, now, visible_us)
+-- `claimed` is called with each entry before it is changed.
+local function take(q, kind, want, now, visible_us, claimed)
   local draw = kind.draw(q, want, now)
   local size
   -- The dead are moved in one step.
@@ -245,6 +246,7 @@ local function take(q, kind, want, now, visible_us)
     next_us = item.us
   end
   for _, item in ipairs(draw.entries) do
+    if claimed then claimed(item) end
     item.us, item.count = visible_us, item.count + 1
     if item.first_us == 0 then item.first_us = now end
     set_receives(q, item.entry, item.count, item.first_us)

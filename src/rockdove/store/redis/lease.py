@@ -1,0 +1,382 @@
+"""Leases of the Redis store: decided at the home of a logical queue, for messages that are on any server.
+
+See the comment at the head of `functions/lease.lua`.
+"""
+
+import asyncio
+import secrets
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakValueDictionary
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rockdove.core import ids as entry_ids
+from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.errors import StoreError
+from rockdove.core.lease import Holder, Holding, Lease, LeaseName
+from rockdove.core.message import Entry
+from rockdove.store.base import Claimed, Done, Physical, Want
+from rockdove.store.base.lease import Ended, Leased, Outcome, left
+from rockdove.store.redis.codec import entries, entry_name
+from rockdove.store.redis.connection import Word
+from rockdove.store.redis.physical import MOST_EXPIRED, RedisPhysical, home_key_of, key_of, wanted
+from rockdove.store.redis.server import Server, ServerAway
+from rockdove.store.redis.servers import Servers
+from rockdove.store.redis.tasks import Tasks
+
+# Messages that one call claims or settles at most: others wait for so long.
+AT_ONCE = 1_000
+# Seconds between two tries while another front-end makes the same lease, and how many there are.
+BUSY_S = 0.02
+MOST_TRIES = 500
+# What somebody has begun so many seconds ago, and not finished, others finish; so often they look.
+UNFINISHED_S = 5
+LOOK_S = 2.0
+
+
+class _Some(Struct):
+    """Messages of a lease that are in one physical queue."""
+
+    number: int
+    names: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.number}:{' '.join(self.names)}"
+
+
+class RedisLeases:
+    """See `rockdove.store.base.lease.Leases`."""
+
+    def __init__(self, servers: Servers, clock: Clock, tasks: Tasks) -> None:
+        self._servers = servers
+        self._clock = clock
+        self._tasks = tasks
+        # Those who ask for the same lease in this process go one after another.
+        self._turns: WeakValueDictionary[LeaseName, asyncio.Lock] = WeakValueDictionary()
+
+    # Making one.
+
+    def lease(
+        self, name: LeaseName, parts: Sequence[Physical], want: Want, even_empty: bool, done: Done[Leased]
+    ) -> None:
+        # A lease takes messages in the best order. With a timeout of 0, dead entries would be met again.
+        want = replace(want, order_hint=1, timeout_us=max(want.timeout_us, 1))
+        redis = [part for part in parts if isinstance(part, RedisPhysical)]
+        self._tasks.tell(self._lease(name, redis, want, even_empty), done)
+
+    async def _lease(self, name: LeaseName, parts: Sequence[RedisPhysical], want: Want, even_empty: bool) -> Leased:
+        turn = self._turns.setdefault(name, asyncio.Lock())
+        async with turn:
+            for _ in range(MOST_TRIES):
+                leased = await self._try(name, parts, want, even_empty)
+                if leased is not None:
+                    return leased
+                await asyncio.sleep(BUSY_S)
+        raise StoreError("others are making the same lease")
+
+    async def _try(
+        self, name: LeaseName, parts: Sequence[RedisPhysical], want: Want, even_empty: bool
+    ) -> Leased | None:
+        """None: somebody else makes it."""
+        token = secrets.token_hex(8)
+        reply = await self._at_home(name.queue, "rd_lease_begin", self._clock.now_us(), _text(name), token)
+        if reply == b"ended":
+            return Leased(Outcome.ENDED, [], 0, [])
+        if reply == b"busy":
+            return None
+        if reply != b"new":
+            return await self._again(reply)
+        attempt = _Attempt(self, name, token)
+        try:
+            claims = await attempt.claim(parts, want)
+        except StoreError:
+            await attempt.give_up()
+            raise
+        found = [entry for _, claimed in claims for entry in claimed.entries]
+        dead = any(claimed.dead for _, claimed in claims)
+        if not found and (not even_empty or dead or not want.limit):
+            await attempt.leave()
+            return Leased(Outcome.NOTHING, [], 0, claims)
+        return await attempt.make(found, claims)
+
+    async def _again(self, reply: Any) -> Leased:
+        made_us, number, token, messages = reply
+        found: list[Entry] = []
+        for some in map(_some, messages):
+            server = self._servers.of_physical(some.number)
+            flat = await server.ask("rd_leased", key_of(some.number), token, *some.names)
+            found += entries(some.number, flat)
+        return Leased(Outcome.AGAIN, found, int(made_us), [], int(number))
+
+    # Ending them.
+
+    def ack(
+        self, queue: str, consumer: str, shard: int | None, sequence: int | None, tell_ids: bool, done: Done[Ended]
+    ) -> None:
+        self._tasks.tell(self._end(queue, consumer, shard, sequence, "ack", False, tell_ids), done)
+
+    def release(self, queue: str, consumer: str, forget: bool, done: Done[Ended]) -> None:
+        self._tasks.tell(self._end(queue, consumer, None, None, "release", forget, False), done)
+
+    async def _end(
+        self,
+        queue: str,
+        consumer: str,
+        shard: int | None,
+        sequence: int | None,
+        how: str,
+        forget: bool,
+        tell_ids: bool,
+    ) -> Ended:
+        ended = Ended(0, 0, [])
+        words = (consumer, _digits(shard), _digits(sequence), how, int(forget))
+        more = 1
+        while more:
+            more, over = await self._at_home(queue, "rd_lease_end", self._clock.now_us(), *words)
+            for token, messages in over:
+                gone = await self._settle(queue, token.decode(), list(map(_some, messages)), how)
+                ended.leases += 1
+                ended.messages += len(gone)
+                if tell_ids:
+                    ended.ids += gone
+        return ended
+
+    async def _settle(self, queue: str, token: str, messages: Sequence[_Some], how: str) -> list[int]:
+        """Tell physical queues that a lease has ended; the messages that were there.
+
+        It is decided: what a server that is away does not hear now, it hears later, and nobody else gets it until then.
+        """
+        told = await asyncio.gather(*(self.settle_some(some, token, how) for some in messages), return_exceptions=True)
+        found: list[int] = []
+        for some, outcome in zip(messages, told, strict=True):
+            if isinstance(outcome, BaseException) and not isinstance(outcome, StoreError):
+                raise outcome
+            there = [True] * len(some.names) if isinstance(outcome, BaseException) else outcome
+            found += [_id(some.number, name) for name, is_there in zip(some.names, there, strict=True) if is_there]
+        if not any(isinstance(outcome, StoreError) for outcome in told):
+            self._servers.home(queue).call(lambda reply: None, "rd_lease_forget", home_key_of(queue), token)
+        return found
+
+    async def settle_some(self, some: _Some, token: str, how: str) -> list[bool]:
+        server = self._servers.of_physical(some.number)
+        words: tuple[Word, ...] = (self._clock.now_us(), token, how, *some.names)
+        return list(map(bool, await server.ask("rd_lease_settle", key_of(some.number), *words)))
+
+    # Looking.
+
+    def page(
+        self, queue: str, consumer: str | None, after: tuple[str, int, int] | None, limit: int, done: Done[list[Lease]]
+    ) -> None:
+        first = "" if consumer is None else f"{consumer}\0"
+        if after is not None:
+            first = max(first, _text(LeaseName(queue, *after)))
+        last = b"" if consumer is None else f"{consumer}\0".encode() + b"\xff"
+
+        async def look() -> list[Lease]:
+            flat = await self._at_home(queue, "rd_lease_page", first, last, limit)
+            return [
+                Lease(*_parts(flat[at]), messages=int(flat[at + 2]), made_us=int(flat[at + 1]))
+                for at in range(0, len(flat), 3)
+            ]
+
+        self._tasks.tell(look(), done)
+
+    def holders(self, queue: str, consumer: str | None, limit: int, done: Done[list[Holder]]) -> None:
+        async def look() -> list[Holder]:
+            found = _holders(await self._at_home(queue, "rd_lease_holders"))
+            wanted = [holder for _, holder in found if consumer in (None, holder.consumer)]
+            return sorted(wanted, key=lambda holder: (holder.seen_us, holder.consumer))[:limit]
+
+        self._tasks.tell(look(), done)
+
+    def holdings(self, done: Done[dict[str, Holding]]) -> None:
+        async def look() -> dict[str, Holding]:
+            by_queue: dict[str, list[Holder]] = defaultdict(list)
+            for queue, holder in await self._all_holders():
+                by_queue[queue].append(holder)
+            return {queue: _sum(holders) for queue, holders in by_queue.items()}
+
+        self._tasks.tell(look(), done)
+
+    def silent(self, before_us: int, done: Done[list[tuple[str, str]]]) -> None:
+        async def look() -> list[tuple[str, str]]:
+            found = await self._all_holders()
+            return sorted((queue, holder.consumer) for queue, holder in found if holder.seen_us < before_us)
+
+        self._tasks.tell(look(), done)
+
+    async def _all_holders(self) -> list[tuple[str, Holder]]:
+        """Of queues whose home is away nobody knows."""
+        told = await asyncio.gather(*(server.ask("rd_all_holders", "rd") for server in self._servers.up))
+        return [holder for flat in told for holder in _holders(flat)]
+
+    # Finishing what others have left.
+
+    def start(self) -> None:
+        self._tasks.run(self._look_again())
+
+    async def _look_again(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            for server in self._servers.up:
+                self._tasks.run(self.finish(server))
+
+    async def finish(self, server: Server) -> None:
+        """What was claimed on a server for a lease that is not made, and what has ended by its word."""
+        before_us = self._clock.now_us() - UNFINISHED_S * SECOND_US
+        claimed, ending = await server.ask("rd_lease_unfinished", "rd", before_us, AT_ONCE)
+        for at in range(0, len(ending), 2):
+            uid, token = ending[at].decode(), ending[at + 1].decode()
+            how, messages = await server.ask("rd_lease_ended", home_key_of(uid), token)
+            if how:
+                await self._settle(uid, token, list(map(_some, messages)), how.decode())
+        for at in range(0, len(claimed), 3):
+            number, token, uid = int(claimed[at]), claimed[at + 1].decode(), claimed[at + 2].decode()
+            (what,) = await self._at_home(uid, "rd_lease_ask", self._clock.now_us(), token)
+            await self._learn(server, number, token, what)
+
+    async def _learn(self, server: Server, number: int, token: str, what: bytes) -> None:
+        while what == b"void":
+            names = await server.ask("rd_lease_claimed", key_of(number), token)
+            if not names:
+                break
+            await self.settle_some(_Some(number, [name.decode() for name in names]), token, "void")
+        if what:
+            await server.ask("rd_lease_confirm", key_of(number), token)
+
+    async def _at_home(self, queue: str, function: str, *words: Any) -> Any:
+        return await self._servers.home(queue).ask(function, home_key_of(queue), *words)
+
+    # For an attempt.
+
+    async def claim_some(self, part: RedisPhysical, token: str, want: Want) -> Claimed:
+        words: tuple[Word, ...] = (self._clock.now_us(), token, *wanted(want))
+        return part.claimed(await part.server.ask("rd_lease_claim", part.key, *words))
+
+    async def make(self, name: LeaseName, token: str, messages: Sequence[_Some]) -> Any:
+        number = sum(len(some.names) for some in messages)
+        words = (self._clock.now_us(), _text(name), token, number, *map(str, messages))
+        return await self._at_home(name.queue, "rd_lease_make", *words)
+
+    async def leave(self, name: LeaseName, token: str) -> None:
+        await self._at_home(name.queue, "rd_lease_leave", _text(name), token)
+
+    def confirm(self, number: int, token: str) -> None:
+        server = self._servers.of_physical(number)
+        server.call(lambda reply: None, "rd_lease_confirm", key_of(number), token)
+
+
+class _Attempt:
+    """At a lease, under a token."""
+
+    def __init__(self, leases: RedisLeases, name: LeaseName, token: str) -> None:
+        self._leases = leases
+        self._name = name
+        self._token = token
+        self._messages: list[_Some] = []
+
+    async def claim(self, parts: Sequence[RedisPhysical], want: Want) -> list[tuple[int, Claimed]]:
+        """What each physical queue gives, one after another; those that are away are left out, unless all are."""
+        claims: list[tuple[int, Claimed]] = []
+        away: ServerAway | None = None
+        for part in parts:
+            if want.limit <= 0 or want.room_bytes <= 0:
+                break
+            try:
+                claimed = await self._claim_all(part, want)
+            except ServerAway as error:
+                away = error
+                continue
+            claims.append((part.record.number, claimed))
+            want = left(want, claimed)
+        if away is not None and not claims:
+            raise away
+        return claims
+
+    async def _claim_all(self, part: RedisPhysical, want: Want) -> Claimed:
+        """In pieces: while one is claimed, the server does nothing else."""
+        whole = Claimed([], [])
+        while want.limit > 0 and want.room_bytes > 0:
+            limit = min(want.limit, AT_ONCE)
+            claimed = await self._leases.claim_some(part, self._token, replace(want, limit=limit))
+            if claimed.entries:
+                names = [entry_name(entry.id) for entry in claimed.entries]
+                self._messages.append(_Some(part.record.number, names))
+            whole.entries += claimed.entries
+            whole.dead += claimed.dead
+            whole.expired = whole.expired + claimed.expired
+            whole.next_us, whole.claimed_us = claimed.next_us, claimed.claimed_us
+            want = left(want, claimed)
+            if len(claimed.entries) < limit and len(claimed.expired) < MOST_EXPIRED:
+                break
+        return whole
+
+    async def make(self, found: list[Entry], claims: list[tuple[int, Claimed]]) -> Leased | None:
+        reply = await self._leases.make(self._name, self._token, self._messages)
+        if reply in (b"void", b"ended"):
+            await self._void()
+            return Leased(Outcome.ENDED, [], 0, claims) if reply == b"ended" else None
+        for number in {some.number for some in self._messages}:
+            self._leases.confirm(number, self._token)
+        return Leased(Outcome.MADE, found, int(reply[0]), claims, len(found))
+
+    async def leave(self) -> None:
+        await self._leases.leave(self._name, self._token)
+
+    async def give_up(self) -> None:
+        """What a server does not hear now is found out later."""
+        try:
+            await self.leave()
+            await self._void()
+        except StoreError:
+            return
+
+    async def _void(self) -> None:
+        for some in self._messages:
+            await self._leases.settle_some(some, self._token, "void")
+        for number in {some.number for some in self._messages}:
+            self._leases.confirm(number, self._token)
+
+
+def _digits(number: int | None) -> str:
+    return "" if number is None else f"{number:020d}"
+
+
+def _text(name: LeaseName) -> str:
+    return f"{name.consumer}\0{_digits(name.shard)}{_digits(name.sequence)}"
+
+
+def _parts(lease: bytes) -> tuple[str, int, int]:
+    consumer, _, digits = lease.decode().partition("\0")
+    return consumer, int(digits[:20]), int(digits[20:])
+
+
+def _some(text: bytes) -> _Some:
+    number, _, names = text.decode().partition(":")
+    return _Some(int(number), names.split())
+
+
+def _id(number: int, name: str) -> int:
+    return entry_ids.entry_id(number, int(name, 16))
+
+
+def _holders(flat: Sequence[bytes]) -> list[tuple[str, Holder]]:
+    return [
+        (
+            flat[at].decode(),
+            Holder(flat[at + 1].decode(), int(flat[at + 2]), int(flat[at + 3]), int(flat[at + 4])),
+        )
+        for at in range(0, len(flat), 5)
+    ]
+
+
+def _sum(holders: Sequence[Holder]) -> Holding:
+    return Holding(
+        len(holders),
+        sum(holder.leases for holder in holders),
+        sum(holder.messages for holder in holders),
+        min(holder.seen_us for holder in holders),
+    )
