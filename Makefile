@@ -17,8 +17,6 @@ STAGES := lint test-quick test-redis $(if $(wildcard tests/faults/test_*.py),tes
 
 # Contracts that take their time, because clients in them do: they run with the faults.
 SLOW := tests/contract/abuse tests/contract/transport
-# Leases and publishing once, which the store on Redis servers does not have yet.
-NOT_ON_REDIS := $(addprefix tests/contract/,sqs/test_lease.py sqs/test_publish.py sqs/test_publish_batch.py gate/test_lease.py)
 # Reads the pages and does what they say: runs where the programs are that they use.
 PAGES := tests/docs/test_code.py
 
@@ -62,7 +60,7 @@ test-quick: environment ## tests that need Python alone; a few minutes
 test-redis: environment ## the store on real Redis servers: its contract, kills, and servers that come back
 	@scripts/need.sh redis-server=redis-server
 	TEST_STORE=redis $(PYTEST) tests/contract/store tests/redis $(ARGS)
-	TEST_SERVICE=redis $(PYTEST) tests/contract/sqs tests/contract/gate $(patsubst %,--ignore %,$(NOT_ON_REDIS)) $(ARGS)
+	TEST_SERVICE=redis $(PYTEST) tests/contract/sqs tests/contract/gate $(ARGS)
 
 .PHONY: test-faults
 test-faults: setup ## tests that kill, cut and fill the disk; the contract of the service over several front-ends

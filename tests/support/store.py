@@ -14,8 +14,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias, TypeVar, cast
 
-import pytest
-
 from rockdove.core import ids
 from rockdove.core.account import Account
 from rockdove.core.clock import SECOND_US, ManualClock
@@ -129,14 +127,8 @@ class Bench:
 
     # What the store is able to do.
 
-    def _need(self, capability: str) -> None:
-        """All that are tested have everything, but for the one on Redis servers, so far."""
-        if self.kind == "redis" and getattr(self.store, capability) is None:
-            pytest.xfail(f"the store on Redis servers has no {capability} yet")
-
     @property
     def landings(self) -> Landings:
-        self._need("landings")
         assert self.inner.landings is not None
         return self.inner.landings
 
@@ -162,13 +154,11 @@ class Bench:
 
     @property
     def leases(self) -> Leases:
-        self._need("leases")
         assert self.store.leases is not None
         return self.store.leases
 
     @property
     def publications(self) -> Publications:
-        self._need("publications")
         assert self.store.publications is not None
         return self.store.publications
 

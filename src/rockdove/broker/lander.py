@@ -10,7 +10,7 @@ from rockdove.broker.queue import Queue
 from rockdove.broker.route import Parts
 from rockdove.core.errors import Fault
 from rockdove.core.publication import Landing, PublicationName
-from rockdove.store.base import Appended, Draft, Landings, Physical
+from rockdove.store.base import Appended, Draft, Landings
 
 # Seconds until what the store could not do is tried again.
 AGAIN_S = 0.5
@@ -79,11 +79,9 @@ class Lander:
         # In a FIFO queue times of sending grow with the places: there it is as if sent now.
         at_us = self._context.clock.now_us() if queue.fifo else landing.at_us
         drafts = [Draft(each.message(at_us), at_us + each.delay_us, each.deduplication_key) for each in landing.parcels]
-        parts: list[tuple[Physical, list[Draft]]] = []
 
-        async def land(places: Parts) -> list[list[Appended]] | None:
-            parts[:] = [(physical, [drafts[at] for at in chosen]) for physical, chosen in places]
-            return await ask(partial(landings.land, landing, parts))
+        async def land(parts: Parts) -> list[Appended] | None:
+            return await ask(partial(landings.land, landing, drafts, parts))
 
         appended = await place_all(self._context.store.records, queue, drafts, land)
         if appended is None:
@@ -91,8 +89,7 @@ class Lander:
         queue.events.sent += len(drafts)
         watch = self._context.watch
         if watch is not None:
-            for (_, part), new in zip(parts, appended, strict=True):
-                watch.published(queue, list(zip(part, new, strict=True)))
+            watch.published(queue, list(zip(drafts, appended, strict=True)))
 
 
 async def _next(landings: Landings, after: PublicationName | None) -> Landing | None:

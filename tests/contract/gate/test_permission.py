@@ -18,7 +18,6 @@ from rockdove.core.errors import Fault
 from tests.contract.gate.conftest import NewName, Tenant
 from tests.support.raw import Web
 from tests.support.refusal import refused
-from tests.support.server import REDIS
 from tests.support.service import RunningService, Services
 from tests.support.signing import Plan, by_header
 from tests.support.sqs_queue import SqsQueue, redrive
@@ -343,8 +342,6 @@ def test_who_waits_when_a_key_is_retired_gets_nothing_more(
 
 
 def test_who_waits_without_an_account_when_the_first_is_made_gets_nothing_more(services: Services, store: str) -> None:
-    if store == REDIS:
-        pytest.xfail("the store on Redis servers has no leases yet")
     service = services(store, real_time=True)
     sqs = service.client()
     url = sqs.create_queue(QueueName="open")["QueueUrl"]

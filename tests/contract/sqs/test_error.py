@@ -7,7 +7,6 @@ import pytest
 
 from tests.contract.sqs.conftest import NewName
 from tests.support.raw import Reply, Web
-from tests.support.server import REDIS
 from tests.support.service import RunningService
 
 NAMESPACE = "{http://queue.amazonaws.com/doc/2012-11-05/}"
@@ -152,8 +151,6 @@ def test_faults_in_query(
 
 def test_faults_that_depend_on_the_past(service: RunningService, web: Web, url: str, new_name: NewName) -> None:
     """The ones that cannot be had by a single request."""
-    if service.store == REDIS:
-        pytest.xfail("the store on Redis servers has no leases yet")
     name = url.rpartition("/")[2]
     reply = web.call("CreateQueue", {"QueueName": name, "Attributes": {"DelaySeconds": "7"}})
     _json_fault(reply, "QueueNameExists", "QueueAlreadyExists")

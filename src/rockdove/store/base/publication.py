@@ -55,6 +55,14 @@ class Decision(Struct, array_like=True):
     partly: int = 0
 
 
+def in_order(places: Sequence[Sequence[int]], appended: Sequence[Sequence[Appended]]) -> list[Appended]:
+    """What was appended part by part, in the order of the drafts."""
+    found = {
+        at: each for chosen, some in zip(places, appended, strict=True) for at, each in zip(chosen, some, strict=True)
+    }
+    return [found[at] for at in sorted(found)]
+
+
 class Publications(Protocol):
     """What is staged and published of all queues."""
 
@@ -115,7 +123,11 @@ class Landings(Protocol):
     def land(
         self,
         landing: Landing,
-        parts: Sequence[tuple[Physical, Sequence[Draft]]],
-        done: Done[list[list[Appended]] | None],
+        drafts: Sequence[Draft],
+        parts: Sequence[tuple[Physical, Sequence[int]]],
+        done: Done[list[Appended] | None],
     ) -> None:
-        """Append a chunk, and forget it, in one step. None: it is not there any more, its queue was purged."""
+        """Append the drafts of a chunk, and forget it. Each physical queue gets those at its places.
+
+        None: it is not there any more, because somebody else has done it, or because its queue was purged.
+        """

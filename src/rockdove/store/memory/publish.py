@@ -11,7 +11,7 @@ from rockdove.core.errors import StoreError
 from rockdove.core.limits import APPLICATION_S, PUBLISHED_S, REMEMBERED_BATCHES, STAGED_S
 from rockdove.core.publication import Landing, Parcel, Partly, PublicationName, Winner
 from rockdove.store.base import Appended, Done, Draft, Physical
-from rockdove.store.base.publication import Decision, Published, Standing
+from rockdove.store.base.publication import Decision, Published, Standing, in_order
 from rockdove.store.common.gone import gone
 from rockdove.store.common.partly import choose
 from rockdove.store.common.unlanded import Unlanded
@@ -159,18 +159,19 @@ class MemoryPublications:
     def land(
         self,
         landing: Landing,
-        parts: Sequence[tuple[Physical, Sequence[Draft]]],
-        done: Done[list[list[Appended]] | None],
+        drafts: Sequence[Draft],
+        parts: Sequence[tuple[Physical, Sequence[int]]],
+        done: Done[list[Appended] | None],
     ) -> None:
         chunks = self._landing.get(landing.name)
-        places = [(self._physical(physical.record.number), drafts) for physical, drafts in parts]
+        places = [(self._physical(physical.record.number), [drafts[at] for at in chosen]) for physical, chosen in parts]
         if chunks is None or chunks[0] is not landing or not _are_kept(places):
             tell_soon(done, None)
             return
         if _refuse(places):
             tell_soon(done, gone())
             return
-        tell_soon(done, self._append(places))
+        tell_soon(done, in_order([chosen for _, chosen in parts], self._append(places)))
         chunks.popleft()
         if not chunks:
             del self._landing[landing.name]

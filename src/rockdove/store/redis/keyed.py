@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rockdove.core.clock import Clock
@@ -21,6 +22,14 @@ from rockdove.store.redis.server import Server, ServerAway, Void
 MOST_TRIES = 10
 
 
+class Piece(Struct, frozen=True):
+    """What lands in one step, once: of a published batch, by its token, the chunk of that index, in that round."""
+
+    token: str
+    index: int
+    round: int
+
+
 class Place(Protocol):
     """A physical queue on a server."""
 
@@ -33,7 +42,9 @@ class Place(Protocol):
     @property
     def record(self) -> PhysicalRecord: ...
 
-    def append_here(self, drafts: Sequence[Draft], keys: str, done: Done[list[Appended]]) -> None: ...
+    def append_here(
+        self, drafts: Sequence[Draft], keys: str, piece: "Piece | None", done: Done[list[Appended]]
+    ) -> None: ...
 
 
 class KeyedAppend:
@@ -45,12 +56,14 @@ class KeyedAppend:
         server_of: Callable[[int], Server],
         clock: Clock,
         drafts: Sequence[Draft],
+        piece: Piece | None,
         done: Done[list[Appended]],
     ) -> None:
         self._place = place
         self._server_of = server_of
         self._clock = clock
         self._drafts = drafts
+        self._piece = piece
         self._done = done
         self._tries = 0
         # Of drafts with keys: the place of the first with each.
@@ -131,7 +144,7 @@ class KeyedAppend:
             else:
                 self._tell(dict(zip(new, outcome, strict=True)))
 
-        self._place.append_here(drafts, self._place.key, sent)
+        self._place.append_here(drafts, self._place.key, self._piece, sent)
 
     def _is_new(self, at: int, draft: Draft) -> bool:
         key = draft.deduplication_key

@@ -99,7 +99,7 @@ class RedisLeases:
         dead = any(claimed.dead for _, claimed in claims)
         if not found and (not even_empty or dead or not want.limit):
             await attempt.leave()
-            return Leased(Outcome.NOTHING, [], 0, claims)
+            return Leased(Outcome.NOTHING, [], 0, claims, landing=name.queue in self._servers.landing)
         return await attempt.make(found, claims)
 
     async def _again(self, reply: Any) -> Leased:

@@ -12,7 +12,7 @@ from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import UNKNOWN, Appended, Claimed, Counts, Done, Draft, Hint, T, Want
 from rockdove.store.redis.codec import encode_message, entries, entry_id, entry_name
-from rockdove.store.redis.keyed import KeyedAppend
+from rockdove.store.redis.keyed import KeyedAppend, Piece
 from rockdove.store.redis.server import Server
 from rockdove.store.redis.servers import Servers
 
@@ -59,15 +59,21 @@ class RedisPhysical:
         return self._hint if monotonic() < self._hinted_until_s else UNKNOWN
 
     def append(self, drafts: Sequence[Draft], done: Done[list[Appended]]) -> None:
-        if self.home is not self.server and any(draft.deduplication_key is not None for draft in drafts):
-            KeyedAppend(self, self._servers.of_physical, self._clock, drafts, done).start()
-        else:
-            self.append_here(drafts, self.home_key, done)
+        self.land(drafts, None, done)
 
-    def append_here(self, drafts: Sequence[Draft], keys: str, done: Done[list[Appended]]) -> None:
+    def land(self, drafts: Sequence[Draft], piece: Piece | None, done: Done[list[Appended]]) -> None:
+        """The same for a piece of what was published: once."""
+        if self.home is not self.server and any(draft.deduplication_key is not None for draft in drafts):
+            KeyedAppend(self, self._servers.of_physical, self._clock, drafts, piece, done).start()
+        else:
+            self.append_here(drafts, self.home_key, piece, done)
+
+    def append_here(self, drafts: Sequence[Draft], keys: str, piece: Piece | None, done: Done[list[Appended]]) -> None:
         """``keys``: where the keys of drafts are kept on this server."""
-        words = (self._clock.now_us(), int(self._record.leaves), *draft_words(drafts))
-        self.server.call_on(then(done, self.appended), "rd_append", (self.key, keys), *words)
+        function = "rd_append" if piece is None else "rd_land"
+        which = () if piece is None else (piece.token, piece.index, piece.round)
+        words = (self._clock.now_us(), int(self._record.leaves), *which, *draft_words(drafts))
+        self.server.call_on(then(done, self.appended), function, (self.key, keys), *words)
 
     def appended(self, reply: list[bytes]) -> list[Appended]:
         return [
@@ -110,6 +116,7 @@ class RedisPhysical:
             int(claimed_us),
             [entry_id(number, name) for name in expired],
             int(size),
+            landing=not living and self._is_landing,
         )
 
     def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
@@ -131,9 +138,27 @@ class RedisPhysical:
         self.server.call(then(done, lambda reply: None), "rd_release", self.key, *words)
 
     def count(self, done: Done[Counts]) -> None:
-        self.server.call(
-            then(done, lambda reply: Counts(*reply)), "rd_count", self.key, self._clock.now_us(), changes=False
-        )
+        if not self._is_landing:
+            self._count(0, done)
+            return
+
+        def told(reply: int | StoreError) -> None:
+            if isinstance(reply, StoreError):
+                done(reply)
+            else:
+                self._count(reply, done)
+
+        self.home.call(told, "rd_unlanded", self.home_key, self._record.number, changes=False)
+
+    def _count(self, unlanded: int, done: Done[Counts]) -> None:
+        """What is published counts before it has landed."""
+        told = then(done, lambda reply: Counts(reply[0] + unlanded, *reply[1:]))
+        self.server.call(told, "rd_count", self.key, self._clock.now_us(), changes=False)
+
+    @property
+    def _is_landing(self) -> bool:
+        """Whether messages that are published are about to come to the logical queue, as far as is known."""
+        return self._uid in self._servers.landing and self.home.is_up
 
     def find(self, id: int, done: Done[Entry | None]) -> None:
         def found(reply: list[Any]) -> Entry | None:
@@ -149,7 +174,8 @@ class RedisPhysical:
 
         def told(reply: list[Any]) -> None:
             next_us, holds_any, is_noisy = reply
-            self._hint = Hint(int(next_us) if next_us else None, bool(holds_any), bool(is_noisy))
+            holds = bool(holds_any) or self._is_landing
+            self._hint = Hint(int(next_us) if next_us else None, holds, bool(is_noisy))
             self._hinted_until_s = monotonic() + HINTED_S
 
         self.server.call(then(done, told), "rd_hint", self.key, self._clock.now_us(), changes=False)

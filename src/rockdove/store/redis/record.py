@@ -38,6 +38,8 @@ from rockdove.store.redis.tasks import Tasks
 
 # Seconds for which a physical queue may be there that no record names: it is being made.
 YOUNG_S = 600
+# What the home of a queue does when that is deleted.
+_FORGET = ("rd_forget_leases", "rd_forget_publications")
 _LARGEST = ids.MAX_PHYSICAL_NUMBER >> SLOT_BITS
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -99,7 +101,8 @@ class RedisRecords:
     async def _reconcile(self, server: Server) -> None:
         """Bring a server up to date: records, and physical queues that were dropped while it was away."""
         # Read first: of a queue that is in it, all have heard who are up to date then.
-        leasing = [uid.decode() for uid in await server.ask_command("SMEMBERS", "rd:leasing")]
+        homed = await server.ask_command("SUNION", "rd:leasing", "rd:publishing")
+        places = await server.ask("rd_landing_places", "rd")
         await self.log.catch_up()
         await self.log.bring_up(server)
         old_us = self._clock.now_us() - YOUNG_S * SECOND_US
@@ -111,9 +114,15 @@ class RedisRecords:
                 # One that is new may be about to be named.
                 if begun_us < old_us:
                     await server.ask("rd_drop", key_of(number), number)
-        for uid in leasing:
+        for uid in map(bytes.decode, homed):
             if self._ledger.queue(uid) is None:
-                await server.ask("rd_forget_leases", home_key_of(uid))
+                for function in _FORGET:
+                    await server.ask(function, home_key_of(uid))
+        for at in range(0, len(places), 2):
+            queue = self._ledger.queue(places[at].decode())
+            # No physical queue goes that counts what has not landed, unless all go: the queue was purged.
+            if queue is not None and int(places[at + 1]) not in {part.number for part in queue.physical}:
+                await server.ask("rd_forget_landings", home_key_of(queue.uid))
         await sweep(server)
 
     # The protocol.
@@ -179,7 +188,10 @@ class RedisRecords:
         await self._drop(going)
         if before and len(going) == len(before):
             # Purged: forget the deduplication keys, so that the same messages can be sent again.
-            await self._forget_keys(queue.uid)
+            await self._forget("rd_forget_keys", queue.uid)
+            with contextlib.suppress(StoreError):
+                await self._go(queue.uid, [part.number for part in before])
+            await self._forget("rd_forget_landings", queue.uid)
         return version
 
     def drop_queue(self, queue: QueueRecord, deleted_us: int, seen: int, done: Done[int]) -> None:
@@ -195,19 +207,19 @@ class RedisRecords:
 
         version = await self._write(queue_scope(queue.account, queue.name), seen, decide)
         await self._drop(before)
-        await self._forget_keys(queue.uid)
-        await self._forget_leases(queue.uid)
+        for function in ("rd_forget_keys", *_FORGET):
+            await self._forget(function, queue.uid)
         return version
 
-    async def _forget_keys(self, uid: str) -> None:
-        """They end by themselves in five minutes if their server is away."""
+    async def _forget(self, function: str, uid: str) -> None:
+        """At a queue's home. If that is away, it does so when it is back; keys end by themselves in five minutes."""
         with contextlib.suppress(StoreError):
-            await self._servers.home(uid).ask("rd_forget_keys", home_key_of(uid))
+            await self._servers.home(uid).ask(function, home_key_of(uid))
 
-    async def _forget_leases(self, uid: str) -> None:
-        """What a server that is away misses, it does when it is back."""
-        with contextlib.suppress(StoreError):
-            await self._servers.home(uid).ask("rd_forget_leases", home_key_of(uid))
+    async def _go(self, uid: str, numbers: Sequence[int]) -> list[int]:
+        """Tell a queue's home that these physical queues go. Those that count what has not landed."""
+        words = (self._clock.now_us(), *numbers)
+        return list(map(int, await self._servers.home(uid).ask("rd_go", home_key_of(uid), *words)))
 
     def put_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
         self._put(task_scope(task), seen, TaskPut(0, task), done)
@@ -250,6 +262,8 @@ class RedisRecords:
 
     async def _close_all(self, queue: QueueRecord, numbers: Sequence[int]) -> None:
         """They take no more messages, being empty; if one is not, all go on."""
+        if await self._go(queue.uid, numbers):
+            raise StillHolds("messages are about to come to a physical queue that was to go")
         closed = await asyncio.gather(*(self._ask(number, "rd_close") for number in numbers))
         if not all(closed):
             known = self._ledger.queue(queue.uid)

@@ -40,6 +40,10 @@ class Void(StoreError):
     """Somebody else has decided that this must not be sent any more."""
 
 
+class AlreadyThere(StoreError):
+    """What was to land has landed before."""
+
+
 class Server:
     """``joined`` is awaited with each new connection before anything else is asked, and ``is_back`` called when it can
     be. ``pushed`` hears what is published.
@@ -150,6 +154,8 @@ class Server:
                 return gone()
             case "VOID":
                 return Void(text)
+            case "LANDED":
+                return AlreadyThere(text)
             case "MANY":
                 return OverQuota(text)
             case "OOM":

@@ -51,6 +51,8 @@ class Servers:
         self._by_slot: dict[int, Server] = {}
         # Stands for those that were not reached since the start: nobody knows which of them has which slot.
         self._absent = Server(Endpoint("that was not reached yet", 0), address, loop, self._join, self._back, pushed)
+        # Queues, by their uids, with messages that are published and have not landed; as far as is known.
+        self.landing: set[str] = set()
         # Those that had nothing when they were looked at.
         self._empty: set[Server] = set()
         # Of the store, once a server has told.

@@ -15,6 +15,7 @@ from rockdove.store.redis.address import Address
 from rockdove.store.redis.capability import RedisBrowsing, RedisUpkeep
 from rockdove.store.redis.lease import RedisLeases
 from rockdove.store.redis.physical import RedisPhysical, key_of
+from rockdove.store.redis.publish import LANDING, RedisPublications
 from rockdove.store.redis.record import RedisRecords
 from rockdove.store.redis.server import Ask, Server
 from rockdove.store.redis.servers import Servers
@@ -30,8 +31,6 @@ class RedisStore:
 
     name = "redis"
     full: str | None = None
-    publications: Publications | None = None
-    landings: Landings | None = None
 
     def __init__(self, address: Address, clock: Clock, rng: Random, loop: asyncio.AbstractEventLoop) -> None:
         self._clock = clock
@@ -48,6 +47,9 @@ class RedisStore:
         self.records = RedisRecords(self.servers, self.ledger, clock, rng, self._tasks)
         self._leases = RedisLeases(self.servers, clock, self._tasks)
         self.leases: Leases | None = self._leases
+        self._publications = RedisPublications(self.servers, clock, self._tasks, self._find)
+        self.publications: Publications | None = self._publications
+        self.landings: Landings | None = self._publications
         self.browsing = RedisBrowsing()
         self.upkeep = RedisUpkeep(clock)
         self.transfers: Transfers | None = RedisTransfers(clock, self._find)
@@ -65,6 +67,7 @@ class RedisStore:
     async def open(self) -> Snapshot:
         for server in self.servers.all:
             server.listen(CHANGED)
+            server.listen(LANDING)
         await self.servers.open()
         try:
             await self.records.load()
@@ -74,6 +77,7 @@ class RedisStore:
         self._is_open = True
         for server in self.servers.up:
             self.records.is_back(server)
+            await self._publications.is_back(server)
         self._leases.start()
         return self.ledger.snapshot()
 
@@ -147,6 +151,9 @@ class RedisStore:
         if channel == CHANGED.encode():
             self.records.changed(server, int(text))
             return
+        if channel == LANDING.encode():
+            self._publications.heard(text)
+            return
         visible, _, next_us = text.partition(b" ")
         self.arrivals.tell(int(channel[4:-1]), int(visible), int(next_us) if next_us else None)
 
@@ -157,6 +164,7 @@ class RedisStore:
         """It may have missed changes of records, and whoever waits may have missed messages."""
         if self._is_open:
             self.records.is_back(server)
+            self._tasks.run(self._publications.is_back(server))
             for number in [number for number in self.arrivals.heard if self.servers.of_physical(number) is server]:
                 server.listen(key_of(number))
                 self.arrivals.tell(number, 1)

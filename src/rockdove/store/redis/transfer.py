@@ -5,6 +5,7 @@ once, then removed at the source, then the key is forgotten. Whoever meets an en
 """
 
 from collections.abc import Callable, Sequence
+from time import monotonic
 
 from msgspec.structs import replace
 
@@ -15,6 +16,9 @@ from rockdove.store.common.gone import GonePhysical, gone
 from rockdove.store.redis.codec import entry_name
 from rockdove.store.redis.physical import RedisPhysical, draft_words, then
 from rockdove.store.redis.server import ServerAway
+
+# A target remembers for five minutes what has come. Who was stopped for so many seconds does not go on.
+LATE_S = 60
 
 
 class RedisTransfers:
@@ -49,7 +53,7 @@ class RedisTransfers:
                 *draft_words(drafts),
             )
         else:
-            _Move(self._physical, source, ids, target, drafts, done).start()
+            _Move(self._clock, self._physical, source, ids, target, drafts, done).start()
 
 
 class _Move:
@@ -57,6 +61,7 @@ class _Move:
 
     def __init__(
         self,
+        clock: Clock,
         physical: Callable[[int], RedisPhysical],
         source: RedisPhysical,
         ids: Sequence[int],
@@ -64,6 +69,7 @@ class _Move:
         drafts: Sequence[Draft],
         done: Done[list[Appended]],
     ) -> None:
+        self._clock = clock
         self._physical = physical
         self._source = source
         self._ids = ids
@@ -73,6 +79,7 @@ class _Move:
         self._left = 0
         self._appended: dict[int, Appended] = {}
         self._failed: StoreError | None = None
+        self._began_s = monotonic()
 
     def start(self) -> None:
         words: list[str | int] = [self._target.record.number, *map(entry_name, self._ids)]
@@ -81,6 +88,9 @@ class _Move:
     def _sent_off(self, reply: list[bytes | int] | StoreError) -> None:
         if isinstance(reply, StoreError):
             self._done(reply)
+            return
+        if monotonic() - self._began_s > LATE_S:
+            self._done(StoreError("this process was stopped for so long that others may have done it"))
             return
         parts: dict[tuple[int, bool], list[int]] = {}
         for at in range(len(self._ids)):
@@ -108,7 +118,8 @@ class _Move:
 
         def removed(outcome: list[bool] | StoreError) -> None:
             if not isinstance(outcome, StoreError):
-                target.server.call(lambda reply: None, "rd_forget_once", target.key, *keys)
+                now_us = self._clock.now_us()
+                target.server.call(lambda reply: None, "rd_forget_once", target.key, now_us, *keys)
             self._end(outcome if isinstance(outcome, StoreError) else None)
 
         drafts = [replace(self._drafts[at], once_key=key) for at, key in zip(places, keys, strict=True)]

@@ -12,6 +12,7 @@ import msgspec
 from rockdove.core.errors import QueueGone, StoreError, StoreFull, StoreInterrupted
 from rockdove.core.publication import WHOLE, Landing, Parcel, PublicationName
 from rockdove.store.base import Appended, Done, Draft, Physical
+from rockdove.store.base.publication import in_order
 from rockdove.store.common.gone import gone
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.common.unlanded import Unlanded
@@ -72,14 +73,16 @@ class SqliteLandings:
     def land(
         self,
         landing: Landing,
-        parts: Sequence[tuple[Physical, Sequence[Draft]]],
-        done: Done[list[list[Appended]] | None],
+        drafts: Sequence[Draft],
+        parts: Sequence[tuple[Physical, Sequence[int]]],
+        done: Done[list[Appended] | None],
     ) -> None:
         places: list[tuple[Face, Sequence[Draft], int]] = []
-        for physical, drafts in parts:
+        for physical, chosen in parts:
             assert isinstance(physical, StandardQueue | FifoQueue)
-            physical.prepare(drafts)
-            places.append((physical, drafts, physical.numbers.take(len(drafts))))
+            some = [drafts[at] for at in chosen]
+            physical.prepare(some)
+            places.append((physical, some, physical.numbers.take(len(some))))
         name, now_us = landing.name, self._clock.now_us()
         key = (name.queue, name.application, name.batch, landing.attempt)
 
@@ -88,12 +91,12 @@ class SqliteLandings:
                 return StoreFull(FULL)
             if not all(is_kept(db, face) for face, _, _ in places):
                 return None, []
-            if any(face.refuses(db, drafts, now_us) for face, drafts, _ in places):
+            if any(face.refuses(db, some, now_us) for face, some, _ in places):
                 return gone()
             db.execute(_TAKE, (*key, landing.chunk))
             if not db.changes():
                 return None, []
-            done_in = [face.append_in(db, drafts, first, now_us) for face, drafts, first in places]
+            done_in = [face.append_in(db, some, first, now_us) for face, some, first in places]
             if db.execute(_MORE, key).get is None:
                 db.execute(_LANDED, key)
             return [new for new, _ in done_in], [changes for _, changes in done_in]
@@ -109,12 +112,12 @@ class SqliteLandings:
                 face.land(changes)
             if appended is not None:
                 self.unlanded.drop(name, len(landing.parcels))
-            done(appended)
+            done(None if appended is None else in_order([chosen for _, chosen in parts], appended))
             if appended is not None:
-                for face, drafts, _ in places:
-                    face.shelf.told_appended(drafts)
+                for face, some, _ in places:
+                    face.shelf.told_appended(some)
 
-        brought = [stored_bytes(draft.message) for _, drafts, _ in places for draft in drafts]
+        brought = [stored_bytes(draft.message) for draft in drafts]
         # The chunk goes when its messages come. If they needed room as others do, a full disk would keep them from
         # being received, and would stay full.
         self._writer.call(call, landed, len(brought), sum(brought), frees=True)

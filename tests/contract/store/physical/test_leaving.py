@@ -163,7 +163,7 @@ def test_what_has_not_landed_holds_it(bench: Bench) -> None:
         drop(queue, 1)
     landing = bench.do(bench.landings.next, None)
     place = bench.inner.physical(queue.record, queue.record.physical[0])
-    assert bench.do(bench.landings.land, landing, [(place, [draft])])
+    assert bench.do(bench.landings.land, landing, [draft], [(place, [0])])
     drop(queue, 1)
     assert queue.read() == ["m"]
 

@@ -36,8 +36,8 @@ def land(queue: Queue, landing: Landing) -> bool:
     """Whether it was still there."""
     inner, record = queue.bench.inner, queue.record
     drafts = [Draft(parcel.message(landing.at_us), landing.at_us + parcel.delay_us) for parcel in landing.parcels]
-    parts = [(inner.physical(record, record.physical[0]), drafts)]
-    return queue.bench.do(queue.bench.landings.land, landing, parts) is not None
+    parts = [(inner.physical(record, record.physical[0]), list(range(len(drafts))))]
+    return queue.bench.do(queue.bench.landings.land, landing, drafts, parts) is not None
 
 
 def land_all(queue: Queue) -> None:

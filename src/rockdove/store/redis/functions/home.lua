@@ -25,6 +25,11 @@ local function remember(name, key, text, now, kept_us)
   call('EXPIRE', times, rest_s)
 end
 
+-- Nobody needs what is kept for ONCE_US by a key any more, unless he is late.
+local function keep_for_the_late(name, key, now, late_us)
+  call('ZADD', name .. 't', 'XX', integer(now - ONCE_US + late_us), key)
+end
+
 -- What was kept by a key, unless that is too long ago.
 local function recall(name, key, now, kept_us)
   local text = call('HGET', name, key)

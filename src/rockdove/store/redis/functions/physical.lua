@@ -188,12 +188,9 @@ local function call_back(keys, args)
   return 1
 end
 
--- The source has no more of them: nobody will ask for these keys again.
+-- now, keys. The source has no more of them: only somebody who began before that may ask for these keys again.
 local function forget_once(keys, args)
-  for _, key in ipairs(args) do
-    call('HDEL', keys[1] .. ':o', key)
-    call('ZREM', keys[1] .. ':ot', key)
-  end
+  for at = 2, #args do keep_for_the_late(keys[1] .. ':o', args[at], tonumber(args[1]), KEPT_US) end
   return 1
 end
 

@@ -181,7 +181,7 @@ local function sweep()
     call('UNLINK', q .. of)
   end
   -- What was appended once may be asked for again.
-  for _, of in ipairs({':o', ':ot'}) do call('EXPIRE', q .. of, math.floor(ONCE_US / 1000000)) end
+  for _, of in ipairs({':o', ':ot', ':b', ':bt'}) do call('EXPIRE', q .. of, math.floor(ONCE_US / 1000000)) end
   call('SREM', 'rd:dropped', number)
   return 1
 end
