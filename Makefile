@@ -64,7 +64,7 @@ test-redis: environment ## the store on real Redis servers: its contract, kills,
 
 .PHONY: test-faults
 test-faults: setup ## tests that kill, cut and fill the disk; the contract of the service over several front-ends
-	@scripts/need.sh sqlite3=sqlite3 cc=build-essential
+	@scripts/need.sh sqlite3=sqlite3 cc=build-essential wrk=wrk
 	$(PYTEST) -o faulthandler_timeout=$(HANGS_S) tests/faults $(SLOW) $(ARGS)
 	TEST_SERVICE=front-ends $(PYTEST) tests/contract/sqs tests/contract/gate $(ARGS)
 

@@ -283,8 +283,8 @@ class StoreMachine(RuleBasedStateMachine):
         drafts = [Draft(parcel.message(at_us), at_us + parcel.delay_us) for parcel in landing.parcels]
         record = self.queues[at].record
         place = self.bench.inner.physical(record, record.physical[0])
-        appended = self.bench.do(self.bench.landings.land, landing, [(place, drafts)])
-        self.models[at].append(drafts, appended[0], self.now_us)
+        appended = self.bench.do(self.bench.landings.land, landing, drafts, [(place, list(range(len(drafts))))])
+        self.models[at].append(drafts, appended, self.now_us)
         chunks.pop(0)
         if not chunks:
             del model.landing[name]

@@ -129,7 +129,7 @@ local function end_lease(h, uid, lease, how, now)
     call('HDEL', h .. ':cn', consumer)
     call('HDEL', h .. ':cm', consumer)
   else
-    call('HINCRBY', h .. ':cm', consumer, -tonumber(found[2]))
+    call('HINCRBY', h .. ':cm', consumer, integer(0 - tonumber(found[2])))
   end
   return {token, found[4]}
 end

@@ -288,7 +288,7 @@ local function landed(keys, args)
   if call('HEXISTS', h .. ':bp:' .. token, integer(tonumber(args[3]) + 1)) == 1 then return 0 end
   local attempt, chunk, number = string.match(call('LPOP', list), '^(.*)%z(%d+) (%d+)$')
   call('HDEL', h .. ':s:' .. attempt, 'c' .. chunk)
-  call('HINCRBY', h .. ':u', call('HGET', h .. ':b:' .. token, 'place'), -tonumber(number))
+  call('HINCRBY', h .. ':u', call('HGET', h .. ':b:' .. token, 'place'), integer(0 - tonumber(number)))
   call('UNLINK', h .. ':bp:' .. token)
   local following = call('LINDEX', list, 0)
   if not following or string.match(following, '^(.*)%z') ~= attempt then call('UNLINK', h .. ':s:' .. attempt) end
