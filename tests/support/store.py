@@ -359,7 +359,7 @@ class Queue:
         """Delete by the handle of a FIFO receive."""
         return self.remove(entry.id, entry.receive_count)
 
-    def lease(
+    def lease_words(
         self,
         sequence: int,
         limit: int = 1_000,
@@ -368,12 +368,14 @@ class Queue:
         even_empty: bool = True,
         room_bytes: int = 8 * 1024 * 1024,
         **options: Any,
-    ) -> Leased:
-        """From all physical queues, the first one first."""
+    ) -> tuple[LeaseName, list[Physical], Want, bool]:
+        """What is asked for a lease from all physical queues, the first one first."""
         name = LeaseName(self.record.uid, consumer, shard, sequence)
         parts = [self.physical(at) for at in range(len(self.record.physical))]
-        want = self.want(limit, room_bytes=room_bytes, **options)
-        return cast(Leased, self.bench.do(self.bench.leases.lease, name, parts, want, even_empty))
+        return name, parts, self.want(limit, room_bytes=room_bytes, **options), even_empty
+
+    def lease(self, sequence: int, limit: int = 1_000, **options: Any) -> Leased:
+        return cast(Leased, self.bench.do(self.bench.leases.lease, *self.lease_words(sequence, limit, **options)))
 
     def leased(self, sequence: int, limit: int = 1_000, **options: Any) -> list[str]:
         """The bodies of a lease."""
