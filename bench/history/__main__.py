@@ -26,6 +26,7 @@ def run(folder: Path, seconds: float, seed: int, store: str, workers: int) -> Hi
     """Raises `BenchError` if the service does not start, does not stop, or does not come to rest."""
     service, recorder = Service(folder, store, workers), Recorder()
     try:
+        service.start_servers()
         service.start()
         clients = Clients(service.endpoint, seed, recorder)
         clients.make_queues()
@@ -48,7 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.history", description=__doc__)
     parser.add_argument("--seconds", type=float, default=300, help="how long clients and faults go on (default: 300)")
     parser.add_argument("--seed", type=int, default=None, help="of clients and faults (default: drawn, and printed)")
-    parser.add_argument("--store", choices=["sqlite", "memory"], default="sqlite")
+    parser.add_argument("--store", choices=["sqlite", "memory", "redis"], default="sqlite")
     parser.add_argument("--workers", type=int, default=2, help="front-ends; 0: one process (default: 2)")
     parser.add_argument("--out", type=Path, help="write the history here, as JSON")
     words = parser.parse_args()

@@ -18,10 +18,14 @@ from pathlib import Path
 from bench.error import BenchError
 from bench.history.call import Fault
 from bench.server import PROGRAM, announced, free_port
+from rockdove.workload.error import WorkloadFailed
+from rockdove.workload.redis import RedisServer, start_all, url_of
 
 # As in shim.c: by how much the clock is wrong, and the errors of writes and of syncs.
 _CONTROL = struct.Struct("<qii")
 _SHIM = Path(__file__).parent / "shim.c"
+# Redis servers, if they have the messages.
+_SERVERS = 3
 _START_S = 60.0
 _STOP_S = 60.0
 # Seconds between two faults.
@@ -33,8 +37,10 @@ class Service:
     """Runs once started, on one port for its whole life."""
 
     def __init__(self, folder: Path, store: str, workers: int) -> None:
+        """On Redis servers of its own, if ``store`` says so."""
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
+        self.servers = [RedisServer(folder / f"redis-{at}") for at in range(_SERVERS)] if store == "redis" else []
         self._log = folder / "service.log"
         self.endpoint = f"http://127.0.0.1:{(port := free_port())}"
         control = folder / "control"
@@ -47,8 +53,15 @@ class Service:
             "BENCH_HISTORY_CONTROL": str(control),
         }
         self._command = [PROGRAM, "serve", "--port", str(port), "--no-cool-down"]
-        self._command += ["--store", store, "--data", str(folder / "data"), "--workers", str(workers)]
+        place = url_of(self.servers) if self.servers else store
+        self._command += ["--store", place, "--data", str(folder / "data"), "--workers", str(workers)]
         self._process: subprocess.Popen[bytes] | None = None
+
+    def start_servers(self) -> None:
+        try:
+            start_all(self.servers)
+        except WorkloadFailed as error:
+            raise BenchError(str(error)) from None
 
     def start(self) -> None:
         with self._log.open("wb") as log:
@@ -105,6 +118,8 @@ class Service:
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
             self._process.wait()
+        for server in self.servers:
+            server.kill()
 
 
 def _send(pid: int, number: signal.Signals) -> None:
@@ -146,9 +161,13 @@ class Trouble(threading.Thread):
             kinds.append(self.kill_front_end)
         if store != "memory":
             # What is in memory does not outlive its process.
-            kinds += [self.kill, self.kill, self.restart, self.full, self.broken]
-        if workers and store != "memory":
+            kinds += [self.kill, self.kill, self.restart]
+        if store == "sqlite":
+            kinds += [self.full, self.broken]
+        if workers and store == "sqlite":
             kinds.append(self.kill_owner)
+        if store == "redis":
+            kinds += [self.kill_server, self.kill_server, self.pause_server]
         self._kinds = kinds
 
     def run(self) -> None:
@@ -191,6 +210,20 @@ class Trouble(threading.Thread):
         children = self._service.children()
         if len(children) > 1:
             _send(sorted(children)[which], signal.SIGKILL)
+
+    def kill_server(self) -> None:
+        """One at a time."""
+        server = self._rng.choice(self._service.servers)
+        server.kill()
+        time.sleep(self._rng.choice([0.0, self._rng.uniform(0.1, 4.0)]))
+        server.begin()
+        server.wait()
+
+    def pause_server(self) -> None:
+        server = self._rng.choice(self._service.servers)
+        server.pause()
+        time.sleep(self._rng.uniform(0.1, 2.5))
+        server.go_on()
 
     def pause(self) -> None:
         pid = self._rng.choice([self._service.pid, *self._service.children()])

@@ -3,9 +3,6 @@
 import atexit
 import functools
 import shutil
-import signal
-import socket
-import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -14,53 +11,22 @@ from typing import cast
 import hiredis
 
 from rockdove.store.redis.address import Address, Endpoint
+from rockdove.workload.redis import START_S, start_all, url_of
+from rockdove.workload.redis import RedisServer as Process
 
-# A server that is not there after so many seconds never will be.
-START_S = 20.0
 # Bytes of its file that a server may have when a test begins.
 LARGE_BYTES = 8 * 1024 * 1024
 
 
-class RedisServer:
-    """One server with a folder and a port of its own. It keeps them when it is started again."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        folder.mkdir(parents=True)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
-        self._process: subprocess.Popen[bytes] | None = None
+class RedisServer(Process):
+    """One server, with what only tests ask of it."""
 
     @property
     def endpoint(self) -> Endpoint:
         return Endpoint("127.0.0.1", self.port)
 
-    def begin(self, *options: str) -> None:
-        """Start it; `wait` for it then."""
-        program = shutil.which("redis-server")
-        assert program is not None, "no redis-server: scripts/need.sh redis-server=redis-server installs it"
-        settings = ("--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder), "--save", "")
-        durable = ("--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0")
-        with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [program, *settings, *durable, *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
-
-    def wait(self) -> None:
-        deadline = time.monotonic() + START_S
-        while True:
-            try:
-                if self.say("PING") == b"PONG":
-                    return
-            except (OSError, hiredis.ReplyError):
-                # It is not there yet, or reads what it had.
-                pass
-            assert time.monotonic() < deadline, (self.folder / "log").read_text()
-            time.sleep(0.01)
-
     def wait_until_locked(self) -> None:
-        """The same for one that wants a password."""
+        """The same as `wait` for one that wants a password."""
         deadline = time.monotonic() + START_S
         while time.monotonic() < deadline:
             try:
@@ -82,38 +48,9 @@ class RedisServer:
         while b"aof_rewrite_in_progress:0" not in cast(bytes, self.say("INFO", "persistence")):
             time.sleep(0.01)
 
-    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
-        if self._process is not None:
-            self._process.send_signal(number)
-            self._process.send_signal(signal.SIGCONT)
-            self._process.wait()
-            self._process = None
-
     def lose_data(self) -> None:
         """To be called when it is killed."""
         shutil.rmtree(self.folder / "appendonlydir")
-
-    def pause(self) -> None:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGCONT)
-
-    def say(self, *words: str | int | bytes) -> object:
-        """What it answers to a command."""
-        with socket.create_connection(self.endpoint, timeout=START_S) as connection:
-            connection.sendall(hiredis.pack_command(cast(tuple[str], words)))
-            reader = hiredis.Reader()
-            while (reply := reader.gets()) is False:
-                some = connection.recv(65_536)
-                if not some:
-                    raise ConnectionResetError("the server has closed the connection")
-                reader.feed(some)
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
 
 
 class RedisServers:
@@ -128,13 +65,10 @@ class RedisServers:
 
     @property
     def url(self) -> str:
-        return f"redis://{self.address}"
+        return url_of(self.all)
 
     def start(self) -> None:
-        for server in self.all:
-            server.begin()
-        for server in self.all:
-            server.wait()
+        start_all(self.all)
 
     def kill(self) -> None:
         for server in self.all:
