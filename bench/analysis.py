@@ -18,10 +18,11 @@ import numpy as np
 from bench import report
 from bench.error import BenchError
 from bench.machine import command, machine, scratch
-from bench.process import cpu_s, family, memory
+from bench.process import cpu_s, memory
 from bench.report import Report, Table, rate
 from bench.tracegen import generate
 from rockdove.trace.schema import OPS
+from rockdove.workload.process import family
 
 # Spark is to take at most so many times as long as DuckDB with the same loop.
 AIM = 2.0

@@ -7,13 +7,12 @@ import os
 import resource
 import threading
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+from rockdove.workload.process import TICKS_PER_S, family, fields_of
 
 # A server at rest uses less of a core than this.
 QUIET = 0.05
@@ -27,33 +26,9 @@ class Memory(msgspec.Struct, frozen=True):
     anonymous: int
 
 
-def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the state on; the command name before them may hold blanks."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-
-
-def family(pid: int) -> list[int]:
-    """The process and all that descend from it."""
-    parents: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        # A process may end between the listing and the reading.
-        if entry.name.isdecimal():
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                parents[int(entry.name)] = int(_stat(int(entry.name))[1])
-    members = [pid]
-    for member in members:
-        members += [child for child, parent in parents.items() if parent == member]
-    return members
-
-
 def _cpu_of(pid: int) -> float:
-    own_and_reaped = _stat(pid)[11:15]
+    own_and_reaped = fields_of(pid)[11:15]
     return sum(int(ticks) for ticks in own_and_reaped) / TICKS_PER_S
-
-
-def own_cpu_of(pids: Iterable[int]) -> float:
-    """Seconds of CPU that these processes have used so far, without their children."""
-    return sum(int(ticks) for pid in pids for ticks in _stat(pid)[11:13]) / TICKS_PER_S
 
 
 def cpu_s(pid: int) -> float:

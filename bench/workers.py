@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from bench import process, report, swarm
+from bench import report, swarm
 from bench.call import create
 from bench.contest import LEGEND, Entry, Row, contest, options, plan, ratio, table
 from bench.load import LOADS, SEND, Load, measure, target, top_up, wrk
@@ -19,6 +19,7 @@ from bench.machine import Machine, command, machine, scratch
 from bench.report import Report, Table
 from bench.server import Failed, Server, rockdove
 from rockdove.server.setting import default_workers
+from rockdove.workload.process import family, own_cpu_of
 
 ALONE = "workers 0"
 EARLIER = "earlier"
@@ -61,10 +62,10 @@ def costs(server: Server, seconds: float, threads: int) -> list[Cost]:
         measure(at, seconds, threads)
         if load.takes:
             top_up(at, int(at.rate * seconds * 2))
-        front_ends = [pid for pid in process.family(server.pid) if pid not in (owner, server.pid)]
-        before = process.own_cpu_of([owner]), process.own_cpu_of(front_ends)
+        front_ends = [pid for pid in family(server.pid) if pid not in (owner, server.pid)]
+        before = own_cpu_of([owner]), own_cpu_of(front_ends)
         requests = wrk(at, seconds, threads).requests
-        after = process.own_cpu_of([owner]), process.own_cpu_of(front_ends)
+        after = own_cpu_of([owner]), own_cpu_of(front_ends)
         used = [1e6 * (b - a) / requests for a, b in zip(before, after, strict=True)]
         found.append(Cost(load.name, *used))
     return found
@@ -73,7 +74,7 @@ def costs(server: Server, seconds: float, threads: int) -> list[Cost]:
 def _owner(server: Server) -> int:
     """The process that has the lock of the data folder open."""
     lock = str(server.folder / "lock")
-    for pid in process.family(server.pid):
+    for pid in family(server.pid):
         if any(os.path.realpath(file) == lock for file in Path(f"/proc/{pid}/fd").iterdir()):
             return pid
     raise Failed("no process has the data folder")

@@ -13,6 +13,7 @@ import pytest
 from rockdove.core.publication import WHOLE, Parcel, PublicationName, Winner
 from rockdove.store.base import Draft
 from rockdove.store.base.lease import Outcome
+from rockdove.store.redis.codec import entry_name
 from rockdove.store.redis.server import Server
 from rockdove.store.redis.store import RedisStore
 from tests.support.store import Bench, Queue, bodies, submit
@@ -248,25 +249,83 @@ def test_a_chunk_on_its_way(bench: Bench, fifo: bool, heard: bool) -> None:
 
 @KINDS
 @HEARD
-def test_a_transfer(bench: Bench, fifo: bool, heard: bool) -> None:
+@pytest.mark.parametrize("again", ["there", "elsewhere"])
+def test_a_transfer(bench: Bench, fifo: bool, heard: bool, again: str) -> None:
+    """It is made again to the same physical queue, or to another, which is on the source's own server."""
     for at in range(1, MOST_CALLS):
         source, target = bench.queue(fifo=fifo, physical=2), bench.queue(fifo=fifo, physical=2)
         ids = source.send("a", "b", group="g" if fifo else None)
-        there = 1 - source.record.physical[0].number % 2
-        index = next(n for n, part in enumerate(target.record.physical) if part.number % 2 == there)
+        there, here = crossing(source, target)
 
-        def words(source: Queue = source, target: Queue = target, ids: Any = ids, index: int = index) -> Any:
+        def words(index: int, source: Queue = source, target: Queue = target, ids: Any = ids) -> Any:
             drafts = [
                 target.draft(body, group="g" if fifo else None, key=body if fifo else None) for body in ("a", "b")
             ]
             return source.physical(), ids, target.physical(index), drafts
 
-        was_cut = dies(bench, at, heard, bench.transfers.transfer, *words())
-        bench.do(bench.transfers.transfer, *words())
+        was_cut = dies(bench, at, heard, bench.transfers.transfer, *words(there))
+        bench.do(bench.transfers.transfer, *words(there if again == "there" else here))
         assert source.count() == (0, 0, 0)
-        assert target.read(at=index) == ["a", "b"]
+        assert rest(target) == ["a", "b"]
         for queue in (source, target):
             queue.drop()
         if not was_cut:
+            return
+    raise AssertionError("it has no end")
+
+
+def crossing(source: Queue, target: Queue) -> tuple[int, int]:
+    """Which physical queue of the target is on another server than the first of the source, and which is on its."""
+    other = 1 - source.record.physical[0].number % 2
+    there = next(n for n, part in enumerate(target.record.physical) if part.number % 2 == other)
+    return there, 1 - there
+
+
+def test_what_several_take_somewhere_is_not_called_back_by_one(bench: Bench) -> None:
+    """One cannot reach the target, and would go elsewhere; the other has reached it."""
+    source, target = bench.queue(physical=2), bench.queue(physical=2)
+    (id,) = source.send("a")
+    there, here = crossing(source, target)
+    drafts = [target.draft("a")]
+    assert bench.servers is not None
+    for at in range(1, MOST_CALLS):
+        was_cut = dies(
+            bench, at, False, bench.transfers.transfer, source.physical(), [id], target.physical(there), drafts
+        )
+        if not was_cut or target.count(there)[0]:
+            break
+    assert target.count(there)[0] == 1
+    number, key = target.record.physical[there].number, f"rd:{{{source.record.physical[0].number}}}"
+    for server in bench.servers.all:
+        server.say("FCALL", "rd_call_back", 1, key, number, 0, entry_name(id))
+    bench.do(bench.transfers.transfer, source.physical(), [id], target.physical(here), drafts)
+    assert rest(target) == ["a"]
+    assert source.count() == (0, 0, 0)
+
+
+def test_a_key_is_known_when_its_physical_queue_has_gone(bench: Bench) -> None:
+    """Whoever sent by it has died before he told that it is sent."""
+    for at in range(1, MOST_CALLS):
+        queue = bench.queue(fifo=True, physical=2)
+        store = bench.inner
+        assert isinstance(store, RedisStore)
+        home = store.servers.home(queue.record.uid)
+        away = next(n for n in (0, 1) if queue.physical(n).server is not home)  # type: ignore[attr-defined]
+        draft = queue.draft("a", group="g", key="k")
+        was_cut = dies(bench, at, True, queue.physical(away).append, [draft])
+        sent = [entry.id for entry in queue.take(at=away)]
+        for id in sent:
+            queue.remove(id)
+        parts = queue.record.physical
+        queue.record.physical = [parts[1 - away]]
+        bench.put_queue(queue.record)
+        # What is dropped is emptied in the background.
+        bench.run(asyncio.sleep(0.05))
+        (again,) = queue.append([queue.draft("a", group="g", key="k")])
+        assert queue.count()[0] == (0 if sent else 1)
+        assert not sent or sent == [again.id]
+        queue.drop()
+        if not was_cut:
+            assert sent
             return
     raise AssertionError("it has no end")

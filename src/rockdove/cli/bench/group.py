@@ -9,6 +9,7 @@ class _Bench(LazyGroup):
     places = {
         "bdqs": "rockdove.cli.bench.bdqs:bdqs",
         "peers": "rockdove.cli.bench.peers:peers",
+        "rds": "rockdove.cli.bench.rds:rds",
     }
 
 

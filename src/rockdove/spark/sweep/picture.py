@@ -57,8 +57,8 @@ def picture(drawn: Drawn) -> bytes:
     return svg(drawn.figure.value, _TITLES[drawn.figure], draw)
 
 
-def svg(name: str, title: str, panels: "Sequence[Callable[[Axes], None]]") -> bytes:
-    """A sheet with panels side by side, each drawn by its function. Raises `MissingExtra`."""
+def svg(name: str, title: str, *rows: "Sequence[Callable[[Axes], None]]") -> bytes:
+    """A sheet with rows of panels side by side, each drawn by its function. Raises `MissingExtra`."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure as Sheet
@@ -72,10 +72,12 @@ def svg(name: str, title: str, panels: "Sequence[Callable[[Axes], None]]") -> by
         "axes.spines.right": False,
     }
     with rc_context(style):
-        sheet = Sheet(figsize=(5.2 * len(panels), 4.4), layout="constrained")
+        across = len(rows[0])
+        sheet = Sheet(figsize=(5.2 * across, 4.4 * len(rows)), layout="constrained")
         sheet.suptitle(title)
-        for axes, draw in zip(sheet.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-            draw(axes)
+        for places, panels in zip(sheet.subplots(len(rows), across, squeeze=False), rows, strict=True):
+            for axes, draw in zip(places, panels, strict=True):
+                draw(axes)
         file = io.BytesIO()
         sheet.savefig(file, format="svg", metadata={"Date": None})
     return file.getvalue()

@@ -13,7 +13,7 @@ from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import UNKNOWN, Appended, Claimed, Counts, Done, Draft, Hint, T, Want
 from rockdove.store.redis.codec import encode_message, entries, entry_id, entry_name
 from rockdove.store.redis.keyed import KeyedAppend, Piece
-from rockdove.store.redis.server import Server
+from rockdove.store.redis.server import Marked, Server
 from rockdove.store.redis.servers import Servers
 
 # A claim removes so many expired messages at most; it is made again if it met nothing else.
@@ -63,10 +63,21 @@ class RedisPhysical:
 
     def land(self, drafts: Sequence[Draft], piece: Piece | None, done: Done[list[Appended]]) -> None:
         """The same for a piece of what was published: once."""
-        if self.home is not self.server and any(draft.deduplication_key is not None for draft in drafts):
-            KeyedAppend(self, self._servers.of_physical, self._clock, drafts, piece, done).start()
-        else:
+        if all(draft.deduplication_key is None for draft in drafts):
             self.append_here(drafts, self.home_key, piece, done)
+            return
+        keyed = KeyedAppend(self, self._servers.of_physical, self._clock, drafts, piece, done)
+        if self.home is not self.server:
+            keyed.start()
+            return
+
+        def told(outcome: list[Appended] | StoreError) -> None:
+            if isinstance(outcome, Marked):
+                keyed.start()
+            else:
+                done(outcome)
+
+        self.append_here(drafts, self.home_key, piece, told)
 
     def append_here(self, drafts: Sequence[Draft], keys: str, piece: Piece | None, done: Done[list[Appended]]) -> None:
         """``keys``: where the keys of drafts are kept on this server."""

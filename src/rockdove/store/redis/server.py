@@ -40,6 +40,10 @@ class Void(StoreError):
     """Somebody else has decided that this must not be sent any more."""
 
 
+class Marked(StoreError):
+    """Somebody else sends by the same key, and nobody knows yet what comes of it."""
+
+
 class AlreadyThere(StoreError):
     """What was to land has landed before."""
 
@@ -154,6 +158,8 @@ class Server:
                 return gone()
             case "VOID":
                 return Void(text)
+            case "MARKED":
+                return Marked(text)
             case "LANDED":
                 return AlreadyThere(text)
             case "MANY":

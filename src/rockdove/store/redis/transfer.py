@@ -6,6 +6,7 @@ once, then removed at the source, then the key is forgotten. Whoever meets an en
 
 from collections.abc import Callable, Sequence
 from time import monotonic
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -14,7 +15,7 @@ from rockdove.core.errors import QueueGone, StoreError
 from rockdove.store.base import Appended, Done, Draft, Physical
 from rockdove.store.common.gone import GonePhysical, gone
 from rockdove.store.redis.codec import entry_name
-from rockdove.store.redis.physical import RedisPhysical, draft_words, then
+from rockdove.store.redis.physical import RedisPhysical, draft_words
 from rockdove.store.redis.server import ServerAway
 
 # A target remembers for five minutes what has come. Who was stopped for so many seconds does not go on.
@@ -43,17 +44,30 @@ class RedisTransfers:
         assert isinstance(target, RedisPhysical)
         is_keyed = target.home is not target.server and any(draft.deduplication_key for draft in drafts)
         if source.server is target.server and not is_keyed:
-            numbers = (self._clock.now_us(), int(target.record.leaves), len(ids))
-            words: list[str | int] = [*numbers, *map(entry_name, ids)]
-            source.server.call_on(
-                then(done, target.appended),
-                "rd_transfer",
-                (source.key, target.key, target.home_key),
-                *words,
-                *draft_words(drafts),
-            )
+            self._transfer_here(source, ids, target, drafts, done)
         else:
             _Move(self._clock, self._physical, source, ids, target, drafts, done).start()
+
+    def _transfer_here(
+        self,
+        source: RedisPhysical,
+        ids: Sequence[int],
+        target: RedisPhysical,
+        drafts: Sequence[Draft],
+        done: Done[list[Appended]],
+    ) -> None:
+        def told(reply: list[bytes] | bytes | StoreError) -> None:
+            if reply == b"bound":
+                _Move(self._clock, self._physical, source, ids, target, drafts, done).start()
+            elif isinstance(reply, StoreError):
+                done(reply)
+            else:
+                done(target.appended(cast(list[bytes], reply)))
+
+        numbers = (self._clock.now_us(), int(target.record.leaves), len(ids))
+        words: list[str | int] = [*numbers, *map(entry_name, ids)]
+        keys = (source.key, target.key, target.home_key)
+        source.server.call_on(told, "rd_transfer", keys, *words, *draft_words(drafts))
 
 
 class _Move:
@@ -110,6 +124,12 @@ class _Move:
         names = [entry_name(self._ids[at]) for at in places]
 
         def appended(outcome: list[Appended] | StoreError) -> None:
+            if isinstance(outcome, QueueGone) and len(places) > 1:
+                # Some of them may be there.
+                self._left += len(places) - 1
+                for at in places:
+                    self._append(number, is_new, [at])
+                return
             if isinstance(outcome, StoreError):
                 self._fail(outcome, number, names, is_new)
                 return
@@ -127,8 +147,10 @@ class _Move:
 
     def _fail(self, error: StoreError, number: int, names: list[str], is_new: bool) -> None:
         """What is certainly not there may go elsewhere."""
-        if isinstance(error, QueueGone) or (is_new and isinstance(error, ServerAway)):
-            self._source.server.call(lambda reply: self._end(error), "rd_call_back", self._source.key, number, *names)
+        is_refused = isinstance(error, QueueGone)
+        if is_refused or (is_new and isinstance(error, ServerAway)):
+            words: list[str | int] = [number, int(is_refused), *names]
+            self._source.server.call(lambda reply: self._end(error), "rd_call_back", self._source.key, *words)
         else:
             self._end(error)
 

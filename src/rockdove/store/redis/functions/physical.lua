@@ -129,6 +129,16 @@ local function refuses(q, h, leaves, drafts, now)
   return (leaves == '1' or state == 'leaving') and not takes(q, h, kind_of(q), drafts, now)
 end
 
+-- Whether a message by one of these keys is on its way to another server, as far as the home knows.
+local function is_marked(h, drafts, now)
+  for _, draft in ipairs(drafts) do
+    if draft.key ~= '' and string.sub(recall(h .. ':k', draft.key, now, KEPT_US) or '', 1, 1) == '?' then return true end
+  end
+  return false
+end
+
+local MARKED = {err = 'MARKED somebody else sends by the same key'}
+
 local function is_void(h, drafts, now)
   for _, draft in ipairs(drafts) do
     if draft.key ~= '' and recall(h .. ':k', draft.key, now, KEPT_US) == '!' then return true end
@@ -136,12 +146,32 @@ local function is_void(h, drafts, now)
   return false
 end
 
+-- What is appended once is refused once and for all: it may have gone elsewhere since.
+local function was_refused(q, drafts, now)
+  for _, draft in ipairs(drafts) do
+    if draft.once ~= '' and recall(q .. ':o', draft.once, now, ONCE_US) == '!' then return true end
+  end
+  return false
+end
+
+local function refuse(q, drafts, now)
+  for _, draft in ipairs(drafts) do
+    if draft.once ~= '' and not recall(q .. ':o', draft.once, now, ONCE_US) then
+      remember(q .. ':o', draft.once, '!', now, ONCE_US)
+    end
+  end
+  return GONE
+end
+
 -- now, leaves, then of each draft: visible_us, sent_us, group, deduplication key or token, key of what is appended
 -- once, message id, value.
 local function append(keys, args)
   local q, h, now, drafts = keys[1], keys[2], tonumber(args[1]), read_drafts(args, 3)
-  if refuses(q, h, args[2], drafts, now) then return all_known(q, drafts, now) or GONE end
+  if was_refused(q, drafts, now) or refuses(q, h, args[2], drafts, now) then
+    return all_known(q, drafts, now) or refuse(q, drafts, now)
+  end
   if is_void(h, drafts, now) then return {err = 'VOID somebody else was quicker'} end
+  if is_marked(h, drafts, now) then return MARKED end
   return add(q, h, drafts, now)
 end
 
@@ -151,9 +181,14 @@ local function removed(q, kind, number)
 end
 
 -- From one physical queue to another of the same server: now, leaves, number of entries, these, then their drafts.
+-- 'bound': one of them, or another message by its key, may have gone elsewhere.
 local function transfer(keys, args)
   local source, target, h, now, number = keys[1], keys[2], keys[3], tonumber(args[1]), tonumber(args[3])
   local drafts = read_drafts(args, 4 + number)
+  for at = 1, number do
+    if call('HEXISTS', source .. ':y', args[3 + at]) == 1 then return 'bound' end
+  end
+  if is_marked(h, drafts, now) then return 'bound' end
   if refuses(target, h, args[2], drafts, now) then return GONE end
   local taken, here = {}, exists(source) and kind_of(source) or nil
   if here then here.pass_time(source, now) end
@@ -165,14 +200,15 @@ local function transfer(keys, args)
 end
 
 -- Before entries go to another server it is written down where to, once: number of the target, entries. For each,
--- where it goes, and whether this call has decided it; '' if it is gone.
+-- where it goes, and whether this call has decided it; '' if it is gone. A star behind the number: several take it there.
 local function send_off(keys, args)
   local q, found = keys[1], {}
   for at = 2, #args do
     local target, is_new = '', 0
     if exists(q) and call('HEXISTS', q .. ':m', args[at]) == 1 then
       is_new = call('HSETNX', q .. ':y', args[at], args[1])
-      target = call('HGET', q .. ':y', args[at])
+      target = string.match(call('HGET', q .. ':y', args[at]), '^%d+')
+      if is_new == 0 then call('HSET', q .. ':y', args[at], target .. '*') end
     end
     table.insert(found, target)
     table.insert(found, is_new)
@@ -180,10 +216,12 @@ local function send_off(keys, args)
   return found
 end
 
--- They did not go there, and never will: number of the target, entries.
+-- They did not go there: number of the target, 1 if it has refused them for good, entries. If the one who would have
+-- taken them could not, others still may.
 local function call_back(keys, args)
-  for at = 2, #args do
-    if call('HGET', keys[1] .. ':y', args[at]) == args[1] then call('HDEL', keys[1] .. ':y', args[at]) end
+  for at = 3, #args do
+    local target = call('HGET', keys[1] .. ':y', args[at])
+    if target == args[1] or (args[2] == '1' and target == args[1] .. '*') then call('HDEL', keys[1] .. ':y', args[at]) end
   end
   return 1
 end

@@ -367,6 +367,7 @@ local function land(keys, args)
   local drafts = read_drafts(args, 6)
   local refused = refuses(q, h, args[2], drafts, now)
   if not refused and is_void(h, drafts, now) then return {err = 'VOID somebody else was quicker'} end
+  if not refused and is_marked(h, drafts, now) then return MARKED end
   remember(q .. ':b', token, args[4] .. ' ' .. args[5] .. (refused and ' G' or ' L'), now, ONCE_US)
   if refused then return GONE end
   return add(q, h, drafts, now)

@@ -176,11 +176,11 @@ local function sweep()
     end
   end
   if left < PIECES then return 1 end
-  for _, of in ipairs({'', ':m', ':r', ':g', ':l', ':e', ':a', ':al', ':i', ':d', ':k', ':kt', ':y', ':p', ':pt', ':x:', ':h',
+  for _, of in ipairs({'', ':m', ':r', ':g', ':l', ':e', ':a', ':al', ':i', ':d', ':y', ':p', ':pt', ':x:', ':h',
     ':hm', ':f', ':loud', ':v', ':t', ':tm', ':u'}) do
     call('UNLINK', q .. of)
   end
-  -- What was appended once may be asked for again.
+  -- What was appended once may be asked for again; tokens, too, and these go by themselves.
   for _, of in ipairs({':o', ':ot', ':b', ':bt'}) do call('EXPIRE', q .. of, math.floor(ONCE_US / 1000000)) end
   call('SREM', 'rd:dropped', number)
   return 1
