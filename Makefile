@@ -84,6 +84,7 @@ $(QUERY_SDK)/installed: tests/integration/query-sdk.txt | setup
 
 .PHONY: test-spark
 test-spark: setup needs-spark ## queues as tables and traces on Spark, on this machine and on a small cluster
+	@scripts/need.sh redis-server=redis-server
 	$(PYTEST) --dist loadgroup -o faulthandler_timeout=$(HANGS_S) tests/integration/spark $(ARGS)
 
 .PHONY: needs-spark

@@ -74,7 +74,9 @@ async def _until_dead(death: Death, function: Callable[..., None], *arguments: A
         work.cancel()
 
 
-def dies(bench: Bench, at: int, heard: bool, function: Callable[..., None], *arguments: Any) -> bool:
+def dies(
+    bench: Bench, at: int, heard: bool, function: Callable[..., None], *arguments: Any, mends: bool = True
+) -> bool:
     """Make a call, and have the front-end die at its k-th call of a server. False: it was done before that."""
     death = Death(bench, at, heard)
     with pytest.MonkeyPatch.context() as patch:
@@ -85,7 +87,8 @@ def dies(bench: Bench, at: int, heard: bool, function: Callable[..., None], *arg
         has_come = death.has_come
     bench.reopen()
     bench.advance(LATER_S)
-    finish(bench)
+    if mends:
+        finish(bench)
     return has_come
 
 
@@ -94,8 +97,7 @@ def finish(bench: Bench) -> None:
     store, servers = bench.inner, bench.servers
     assert isinstance(store, RedisStore)
     assert servers is not None
-    for server in store.servers.all:
-        bench.run(store._leases.finish(server))
+    bench.run(store.mender.mend())
     for redis in servers.all:
         for batch in cast(list[bytes], redis.say("KEYS", "rd:q:*}:b:*")):
             redis.say("HSET", batch, "until_us", 0)
@@ -250,7 +252,8 @@ def test_a_chunk_on_its_way(bench: Bench, fifo: bool, heard: bool) -> None:
 @KINDS
 @HEARD
 @pytest.mark.parametrize("again", ["there", "elsewhere"])
-def test_a_transfer(bench: Bench, fifo: bool, heard: bool, again: str) -> None:
+@pytest.mark.parametrize("mends", [False, True], ids=["at once", "later"])
+def test_a_transfer(bench: Bench, fifo: bool, heard: bool, again: str, mends: bool) -> None:
     """It is made again to the same physical queue, or to another, which is on the source's own server."""
     for at in range(1, MOST_CALLS):
         source, target = bench.queue(fifo=fifo, physical=2), bench.queue(fifo=fifo, physical=2)
@@ -263,7 +266,7 @@ def test_a_transfer(bench: Bench, fifo: bool, heard: bool, again: str) -> None:
             ]
             return source.physical(), ids, target.physical(index), drafts
 
-        was_cut = dies(bench, at, heard, bench.transfers.transfer, *words(there))
+        was_cut = dies(bench, at, heard, bench.transfers.transfer, *words(there), mends=mends)
         bench.do(bench.transfers.transfer, *words(there if again == "there" else here))
         assert source.count() == (0, 0, 0)
         assert rest(target) == ["a", "b"]
@@ -281,6 +284,30 @@ def crossing(source: Queue, target: Queue) -> tuple[int, int]:
     return there, 1 - there
 
 
+@KINDS
+@HEARD
+def test_a_transfer_that_nobody_makes_again(bench: Bench, fifo: bool, heard: bool) -> None:
+    """The message is here or there. Until somebody knows which, nobody gets what is here."""
+    for at in range(1, MOST_CALLS):
+        source, target = bench.queue(fifo=fifo, physical=2), bench.queue(fifo=fifo, physical=2)
+        group = "g" if fifo else None
+        (id,) = source.send("a", group=group)
+        there, _ = crossing(source, target)
+        drafts = [target.draft("a", group=group, key="a" if fifo else None)]
+        words = (source.physical(), [id], target.physical(there), drafts)
+        was_cut = dies(bench, at, heard, bench.transfers.transfer, *words, mends=False)
+        assert len(source.read() + rest(target)) <= 1
+        bench.advance(LATER_S + 60)
+        finish(bench)
+        assert sorted(source.read() + rest(target)) == ["a"]
+        assert source.count()[1] + sum(target.count(n)[1] for n in (0, 1)) == 1
+        for queue in (source, target):
+            queue.drop()
+        if not was_cut:
+            return
+    raise AssertionError("it has no end")
+
+
 def test_what_several_take_somewhere_is_not_called_back_by_one(bench: Bench) -> None:
     """One cannot reach the target, and would go elsewhere; the other has reached it."""
     source, target = bench.queue(physical=2), bench.queue(physical=2)
@@ -288,16 +315,17 @@ def test_what_several_take_somewhere_is_not_called_back_by_one(bench: Bench) -> 
     there, here = crossing(source, target)
     drafts = [target.draft("a")]
     assert bench.servers is not None
-    for at in range(1, MOST_CALLS):
-        was_cut = dies(
-            bench, at, False, bench.transfers.transfer, source.physical(), [id], target.physical(there), drafts
-        )
-        if not was_cut or target.count(there)[0]:
-            break
+    key = f"rd:{{{source.record.physical[0].number}}}"
+    server = next(each for each in bench.servers.all if each.say("EXISTS", key))
+    # The first says where it is to go.
+    words = (bench.now_us, target.record.physical[there].number, "abcd", entry_name(id))
+    server.say("FCALL", "rd_send_off", 1, key, *words)
+    # The second takes it there, and dies before it is removed here.
+    move = (source.physical(), [id], target.physical(there), drafts)
+    assert dies(bench, 3, False, bench.transfers.transfer, *move, mends=False)
     assert target.count(there)[0] == 1
-    number, key = target.record.physical[there].number, f"rd:{{{source.record.physical[0].number}}}"
-    for server in bench.servers.all:
-        server.say("FCALL", "rd_call_back", 1, key, number, 0, entry_name(id))
+    # The first could not reach the target.
+    server.say("FCALL", "rd_call_back", 1, key, "abcd", 0, entry_name(id))
     bench.do(bench.transfers.transfer, source.physical(), [id], target.physical(here), drafts)
     assert rest(target) == ["a"]
     assert source.count() == (0, 0, 0)

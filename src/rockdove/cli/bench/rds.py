@@ -99,7 +99,7 @@ def rds(
       rockdove bench rds
       rockdove bench rds --store redis --rates 200 --sleeps 0.1 --seconds 5 --json
     """
-    chosen = _stores(stores)
+    chosen, rate_list, sleep_list = _stores(stores), _numbers("--rates", rates), _numbers("--sleeps", sleeps)
     from rockdove.spark.path import require_writable, whole_path
     from rockdove.spark.session import require
 
@@ -120,8 +120,8 @@ def rds(
         contest = Contest(
             folder=Path(folder),
             stores=cast(Any, chosen),
-            rates=_numbers("--rates", rates),
-            sleeps=_numbers("--sleeps", sleeps),
+            rates=rate_list,
+            sleeps=sleep_list,
             physical=physical,
             servers=servers,
             workers=workers,
@@ -170,7 +170,8 @@ def _analysed(
     found: dict[str, dict[str, Any]] = {}
     with session(master, conf, light=True) as spark:
         for store, trace in traces.items():
-            queues = analyse(spark, [trace], f"{folder}/{store}/result", None, note).summary["queues"]
+            found_in = analyse(spark, [trace], f"{folder}/{store}/result", None, lambda text: None)
+            queues = found_in.summary["queues"]
             found[store] = {name.rpartition("/")[2]: figures for name, figures in queues.items()}
     return found
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rockdove.core import ids as entry_ids
-from rockdove.core.clock import SECOND_US, Clock
+from rockdove.core.clock import Clock
 from rockdove.core.errors import StoreError
 from rockdove.core.lease import Holder, Holding, Lease, LeaseName
 from rockdove.core.message import Entry
@@ -32,9 +32,6 @@ AT_ONCE = 1_000
 # Seconds between two tries while another front-end makes the same lease, and how many there are.
 BUSY_S = 0.02
 MOST_TRIES = 500
-# What somebody has begun so many seconds ago, and not finished, others finish; so often they look.
-UNFINISHED_S = 5
-LOOK_S = 2.0
 
 
 class _Some(Struct):
@@ -215,18 +212,8 @@ class RedisLeases:
 
     # Finishing what others have left.
 
-    def start(self) -> None:
-        self._tasks.run(self._look_again())
-
-    async def _look_again(self) -> None:
-        while True:
-            await asyncio.sleep(LOOK_S)
-            for server in self._servers.up:
-                self._tasks.run(self.finish(server))
-
-    async def finish(self, server: Server) -> None:
+    async def finish(self, server: Server, before_us: int) -> None:
         """What was claimed on a server for a lease that is not made, and what has ended by its word."""
-        before_us = self._clock.now_us() - UNFINISHED_S * SECOND_US
         claimed, ending = await server.ask("rd_lease_unfinished", "rd", before_us, AT_ONCE)
         for at in range(0, len(ending), 2):
             uid, token = ending[at].decode(), ending[at + 1].decode()

@@ -14,6 +14,7 @@ from rockdove.store.common.ledger import Ledger
 from rockdove.store.redis.address import Address
 from rockdove.store.redis.capability import RedisBrowsing, RedisUpkeep
 from rockdove.store.redis.lease import RedisLeases
+from rockdove.store.redis.mender import Mender
 from rockdove.store.redis.physical import RedisPhysical, key_of
 from rockdove.store.redis.publish import LANDING, RedisPublications
 from rockdove.store.redis.record import RedisRecords
@@ -45,14 +46,16 @@ class RedisStore:
         self._physical: WeakValueDictionary[int, RedisPhysical] = WeakValueDictionary()
         self._tasks = Tasks(loop)
         self.records = RedisRecords(self.servers, self.ledger, clock, rng, self._tasks)
-        self._leases = RedisLeases(self.servers, clock, self._tasks)
-        self.leases: Leases | None = self._leases
+        leases = RedisLeases(self.servers, clock, self._tasks)
+        self.leases: Leases | None = leases
         self._publications = RedisPublications(self.servers, clock, self._tasks, self._find)
         self.publications: Publications | None = self._publications
         self.landings: Landings | None = self._publications
         self.browsing = RedisBrowsing()
         self.upkeep = RedisUpkeep(clock)
-        self.transfers: Transfers | None = RedisTransfers(clock, self._find)
+        transfers = RedisTransfers(clock, self._find)
+        self.transfers: Transfers | None = transfers
+        self.mender = Mender(self.servers, clock, self._tasks, leases.finish, transfers.finish)
         self._is_open = False
 
     @property
@@ -78,7 +81,7 @@ class RedisStore:
         for server in self.servers.up:
             self.records.is_back(server)
             await self._publications.is_back(server)
-        self._leases.start()
+        self.mender.start()
         return self.ledger.snapshot()
 
     def close(self) -> None:

@@ -1,12 +1,14 @@
 """Moving messages from one physical queue to another: in one step on one server, in four between two.
 
 Between two servers it is first written down at the source where each entry goes. Then it is appended there under a key,
-once, then removed at the source, then the key is forgotten. Whoever meets an entry after a crash goes on from there.
+once, then removed at the source, then the key is forgotten. Whoever moves an entry after a crash goes on from there. If
+nobody does, the target is asked in the background whether it has it. Until that is known, nobody gets the entry.
 """
 
+import secrets
 from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import cast
+from typing import NamedTuple, cast
 
 from msgspec.structs import replace
 
@@ -15,9 +17,11 @@ from rockdove.core.errors import QueueGone, StoreError
 from rockdove.store.base import Appended, Done, Draft, Physical
 from rockdove.store.common.gone import GonePhysical, gone
 from rockdove.store.redis.codec import entry_name
-from rockdove.store.redis.physical import RedisPhysical, draft_words
-from rockdove.store.redis.server import ServerAway
+from rockdove.store.redis.physical import RedisPhysical, draft_words, key_of
+from rockdove.store.redis.server import Server, ServerAway
 
+# So many that were left on their way are looked at in a round.
+AT_ONCE = 1_000
 # A target remembers for five minutes what has come. Who was stopped for so many seconds does not go on.
 LATE_S = 60
 
@@ -69,6 +73,18 @@ class RedisTransfers:
         keys = (source.key, target.key, target.home_key)
         source.server.call_on(told, "rd_transfer", keys, *words, *draft_words(drafts))
 
+    async def finish(self, server: Server, before_us: int) -> None:
+        """What has been on its way from a server for too long: it is there, or it stays."""
+        flat = await server.ask("rd_moving", "rd", before_us, AT_ONCE)
+        for at in range(0, len(flat), 4):
+            number, name, there, token = (word.decode() for word in flat[at : at + 4])
+            source, target = key_of(int(number)), self._physical(int(there))
+            now_us = self._clock.now_us()
+            if await target.server.ask("rd_ask_once", target.key, now_us, _once_key(token, name)):
+                await server.ask("rd_remove", source, now_us, "", name)
+            else:
+                await server.ask("rd_call_back", source, token, 1, name)
+
 
 class _Move:
     """To another server."""
@@ -96,7 +112,8 @@ class _Move:
         self._began_s = monotonic()
 
     def start(self) -> None:
-        words: list[str | int] = [self._target.record.number, *map(entry_name, self._ids)]
+        number, now_us = self._target.record.number, self._clock.now_us()
+        words: list[str | int] = [now_us, number, secrets.token_hex(8), *map(entry_name, self._ids)]
         self._source.server.call(self._sent_off, "rd_send_off", self._source.key, *words)
 
     def _sent_off(self, reply: list[bytes | int] | StoreError) -> None:
@@ -106,32 +123,31 @@ class _Move:
         if monotonic() - self._began_s > LATE_S:
             self._done(StoreError("this process was stopped for so long that others may have done it"))
             return
-        parts: dict[tuple[int, bool], list[int]] = {}
+        ways: dict[_Way, list[int]] = {}
         for at in range(len(self._ids)):
-            number, is_new = reply[2 * at], reply[2 * at + 1]
+            number, token, is_new = reply[3 * at : 3 * at + 3]
             if number:
-                parts.setdefault((int(number), bool(is_new)), []).append(at)
-        self._left = len(parts)
-        if not parts:
+                ways.setdefault(_Way(int(number), cast(bytes, token).decode(), bool(is_new)), []).append(at)
+        self._left = len(ways)
+        if not ways:
             self._done([])
-        for (number, is_new), places in parts.items():
-            self._append(number, is_new, places)
+        for way, places in ways.items():
+            self._append(way, places)
 
-    def _append(self, number: int, is_new: bool, places: list[int]) -> None:
-        target = self._target if number == self._target.record.number else self._physical(number)
-        prefix = self._source.record.prefix
-        keys = [f"{prefix}{entry_name(self._ids[at])}" for at in places]
+    def _append(self, way: "_Way", places: list[int]) -> None:
+        target = self._target if way.number == self._target.record.number else self._physical(way.number)
         names = [entry_name(self._ids[at]) for at in places]
+        keys = [_once_key(way.token, name) for name in names]
 
         def appended(outcome: list[Appended] | StoreError) -> None:
             if isinstance(outcome, QueueGone) and len(places) > 1:
                 # Some of them may be there.
                 self._left += len(places) - 1
                 for at in places:
-                    self._append(number, is_new, [at])
+                    self._append(way, [at])
                 return
             if isinstance(outcome, StoreError):
-                self._fail(outcome, number, names, is_new)
+                self._fail(outcome, way, names)
                 return
             self._appended.update(zip(places, outcome, strict=True))
             self._source.remove_all([self._ids[at] for at in places], removed)
@@ -145,11 +161,11 @@ class _Move:
         drafts = [replace(self._drafts[at], once_key=key) for at, key in zip(places, keys, strict=True)]
         target.append(drafts, appended)
 
-    def _fail(self, error: StoreError, number: int, names: list[str], is_new: bool) -> None:
+    def _fail(self, error: StoreError, way: "_Way", names: list[str]) -> None:
         """What is certainly not there may go elsewhere."""
         is_refused = isinstance(error, QueueGone)
-        if is_refused or (is_new and isinstance(error, ServerAway)):
-            words: list[str | int] = [number, int(is_refused), *names]
+        if is_refused or (way.is_new and isinstance(error, ServerAway)):
+            words: list[str | int] = [way.token, int(is_refused), *names]
             self._source.server.call(lambda reply: self._end(error), "rd_call_back", self._source.key, *words)
         else:
             self._end(error)
@@ -161,3 +177,15 @@ class _Move:
             self._failed = failed
         if not self._left:
             self._done(self._failed or [self._appended[at] for at in sorted(self._appended)])
+
+
+class _Way(NamedTuple):
+    """Where entries go, by which token, and whether this move has decided that."""
+
+    number: int
+    token: str
+    is_new: bool
+
+
+def _once_key(token: str, name: str) -> str:
+    return f"{token}:{name}"

@@ -12,13 +12,16 @@
 --   <q>:k    hash: token -> what was sent by it; see home.lua
 --   <q>:o    hash: key -> "time:=number:entry:message id" of what was appended once; <q>:ot: keys by time
 --   <q>:p    hash: attempt -> what it has received; <q>:pt: attempts by time
---   <q>:y    hash: entry -> number of the physical queue on another server that it is being moved to
+--   <q>:y    hash: entry -> "number token" of the physical queue on another server that it is being moved to
+--   rd:moving  sorted set: "number:entry" of those, by time
 -- The files of the two kinds tell what else there is.
 
 local LEASED = 1152921504606846976
 local MOST_DEAD = 100
 local MOST_DEAD_BYTES = 2 * 1024 * 1024
 local MOST_EXPIRED = 1000
+-- For so long at a time nobody gets what is being moved to another server.
+local BOUND_US = 1000000
 local KEPT_US = 300 * 1000000
 local ONCE_US = 16 * 86400 * 1000000
 

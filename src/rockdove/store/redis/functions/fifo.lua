@@ -109,7 +109,8 @@ end
 -- What a claim gets. Entries that are drawn do not wait any more: the caller places or forgets each.
 function fifo.draw(q, want, now)
   fifo.set_delay(q, want.delay_us)
-  local draw = {entries = {}, dead = {}, expired = {}}
+  local draw = {entries = {}, dead = {}, expired = {}, bound = {}}
+  local has_bound = call('EXISTS', q .. ':y') == 1
   local passed = {}
   while #draw.entries < want.limit and #draw.dead < MOST_DEAD and #draw.expired < MOST_EXPIRED do
     local member, at_us = first_of(q .. ':t')
@@ -129,6 +130,9 @@ function fifo.draw(q, want, now)
       elseif want.max_receives > 0 and count >= want.max_receives then
         table.insert(draw.dead, item)
         -- What follows must not be given before it has gone to the dead-letter queue.
+        break
+      elseif has_bound and call('HEXISTS', q .. ':y', entry) == 1 then
+        table.insert(draw.bound, item)
         break
       else
         table.insert(draw.entries, item)

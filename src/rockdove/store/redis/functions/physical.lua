@@ -28,12 +28,18 @@ local function place(q, kind, entry, group, visible_us, count, now)
   kind.place(q, entry, group, visible_us, count, now)
 end
 
+-- It is not being moved any more.
+local function stay(q, entry)
+  if call('HDEL', q .. ':y', entry) == 1 then call('ZREM', 'rd:moving', string.sub(q, 5, -2) .. ':' .. entry) end
+end
+
 local function forget(q, kind, entry, now)
   if call('HDEL', q .. ':m', entry) == 0 then return false end
   local group = group_of(q, entry)
   kind.forget(q, entry, group, now)
   for _, of in ipairs({':e', ':a', ':al', ':i', ':d'}) do call('ZREM', q .. of, entry) end
-  for _, of in ipairs({':r', ':g', ':l', ':y'}) do call('HDEL', q .. of, entry) end
+  for _, of in ipairs({':r', ':g', ':l'}) do call('HDEL', q .. of, entry) end
+  stay(q, entry)
   return true
 end
 
@@ -199,31 +205,55 @@ local function transfer(keys, args)
   return add(target, h, taken, now)
 end
 
--- Before entries go to another server it is written down where to, once: number of the target, entries. For each,
--- where it goes, and whether this call has decided it; '' if it is gone. A star behind the number: several take it there.
+-- Before entries go to another server it is written down where to, and under which token, once: now, number of the
+-- target, token, entries. For each, where it goes ('' if it is gone), by which token, and whether this call has decided
+-- it. A star behind the token: several take it there.
 local function send_off(keys, args)
   local q, found = keys[1], {}
-  for at = 2, #args do
-    local target, is_new = '', 0
+  for at = 4, #args do
+    local target, token, is_new = '', '', 0
     if exists(q) and call('HEXISTS', q .. ':m', args[at]) == 1 then
-      is_new = call('HSETNX', q .. ':y', args[at], args[1])
-      target = string.match(call('HGET', q .. ':y', args[at]), '^%d+')
-      if is_new == 0 then call('HSET', q .. ':y', args[at], target .. '*') end
+      is_new = call('HSETNX', q .. ':y', args[at], args[2] .. ' ' .. args[3])
+      target, token = string.match(call('HGET', q .. ':y', args[at]), '^(%d+) (%x+)')
+      if is_new == 0 then call('HSET', q .. ':y', args[at], target .. ' ' .. token .. '*') end
+      call('ZADD', 'rd:moving', args[1], string.sub(q, 5, -2) .. ':' .. args[at])
     end
-    table.insert(found, target)
-    table.insert(found, is_new)
+    for _, word in ipairs({target, token, is_new}) do table.insert(found, word) end
   end
   return found
 end
 
--- They did not go there: number of the target, 1 if it has refused them for good, entries. If the one who would have
--- taken them could not, others still may.
+-- They did not go there: token, 1 if they have been refused for good, entries. If the one who would have taken them could
+-- not, others still may.
 local function call_back(keys, args)
   for at = 3, #args do
-    local target = call('HGET', keys[1] .. ':y', args[at])
-    if target == args[1] or (args[2] == '1' and target == args[1] .. '*') then call('HDEL', keys[1] .. ':y', args[at]) end
+    local token, star = string.match(call('HGET', keys[1] .. ':y', args[at]) or '', '^%d+ (%x+)(%*?)$')
+    if token == args[1] and (args[2] == '1' or star == '') then stay(keys[1], args[at]) end
   end
   return 1
+end
+
+-- before, at most. What has been on its way from this server since then: {number, entry, target, token, ...}
+local function moving(keys, args)
+  local found = {}
+  for _, member in ipairs(call('ZRANGE', 'rd:moving', '-inf', args[1], 'BYSCORE', 'LIMIT', 0, args[2])) do
+    local number, entry = string.match(member, '^(%d+):(%x+)$')
+    local q = 'rd:{' .. number .. '}'
+    local target = exists(q) and call('HGET', q .. ':y', entry)
+    if target then
+      for _, word in ipairs({number, entry, string.match(target, '^(%d+) (%x+)')}) do table.insert(found, word) end
+    else
+      call('ZREM', 'rd:moving', member)
+    end
+  end
+  return found
+end
+
+-- now, key. 1: what was to be appended once is there. 0: it is not, and never will be.
+local function ask_once(keys, args)
+  local known = recall(keys[1] .. ':o', args[2], tonumber(args[1]), ONCE_US)
+  if not known then remember(keys[1] .. ':o', args[2], '!', tonumber(args[1]), ONCE_US) end
+  return copy_in(known) and 1 or 0
 end
 
 -- now, keys. The source has no more of them: only somebody who began before that may ask for these keys again.
@@ -274,6 +304,10 @@ local function take(q, kind, want, now, visible_us, claimed)
   for _, item in ipairs(draw.expired) do
     forget(q, kind, item.entry, now)
     table.insert(expired, item.entry)
+  end
+  for _, item in ipairs(draw.bound) do
+    -- A copy of it may be elsewhere: that is found out first.
+    place(q, kind, item.entry, item.group, now + BOUND_US, item.count, now)
   end
   for _, item in ipairs(draw.dead) do
     item.us = now + want.timeout_us
@@ -558,5 +592,7 @@ register('rd_sight', sight)
 register('rd_scan', scan)
 redis.register_function{function_name = 'rd_transfer', callback = transfer}
 register('rd_send_off', send_off)
+register('rd_moving', moving)
+register('rd_ask_once', ask_once)
 register('rd_call_back', call_back)
 register('rd_forget_once', forget_once)

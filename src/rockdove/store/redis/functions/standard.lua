@@ -182,6 +182,9 @@ local function fill(q, draw, want, need, left_out, now)
     elseif want.max_receives > 0 and count >= want.max_receives then
       draw.met[entry] = true
       table.insert(draw.dead, item)
+    elseif draw.has_bound and call('HEXISTS', q .. ':y', entry) == 1 then
+      draw.met[entry] = true
+      table.insert(draw.bound, item)
     else
       table.insert(window, item)
     end
@@ -198,7 +201,7 @@ end
 
 -- What a claim gets; nothing is changed by it.
 function standard.draw(q, want, now)
-  local draw = {entries = {}, dead = {}, expired = {}, met = {}}
+  local draw = {entries = {}, dead = {}, expired = {}, bound = {}, met = {}, has_bound = call('EXISTS', q .. ':y') == 1}
   local loud, any = {}, false
   -- A lease takes all there is, and spares nobody.
   if not want.is_lease then loud, any = noisy(q, now) end
