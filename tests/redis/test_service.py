@@ -232,3 +232,36 @@ def test_many_physical_queues_of_a_fifo_queue_share_deduplication(one: Server) -
     assert len(ids) == 4
     counted = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
     assert counted["Attributes"]["ApproximateNumberOfMessages"] == "4"
+
+
+def test_a_move_task_goes_on_in_another_service(server: ServerFactory, servers: RedisServers) -> None:
+    """One of them does it. If that one dies, another goes on, and also if a Redis server is away for a while."""
+    services = [server("--workers", "0", store=servers.url) for _ in range(2)]
+    sqs = services[1].client()
+    dead, url = create(sqs, 5, "dead"), create(sqs, 5)
+    arns = [
+        sqs.get_queue_attributes(QueueUrl=each, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        for each in (dead, url)
+    ]
+    policy = f'{{"deadLetterTargetArn": "{arns[0]}", "maxReceiveCount": 1}}'
+    sqs.set_queue_attributes(QueueUrl=url, Attributes={"RedrivePolicy": policy})
+    sent = {str(number) for number in range(150)}
+    for body in sent:
+        sqs.send_message(QueueUrl=dead, MessageBody=body)
+    services[0].client().start_message_move_task(
+        SourceArn=arns[0], DestinationArn=arns[1], MaxNumberOfMessagesPerSecond=50
+    )
+    time.sleep(0.3)
+    services[0].kill()
+    servers.all[0].kill()
+    wait_for_loss(services[1], servers.all[0])
+    come_back(servers.all[0], "dies")
+
+    def is_over() -> bool:
+        (task,) = sqs.list_message_move_tasks(SourceArn=arns[0])["Results"]
+        assert task["Status"] in ("RUNNING", "COMPLETED"), task
+        return bool(task["Status"] == "COMPLETED")
+
+    until(is_over)
+    assert take_all(sqs, url, sent) == sent
+    assert drain(sqs, url) | drain(sqs, dead) == set()

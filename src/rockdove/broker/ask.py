@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from rockdove.core.errors import (
@@ -16,7 +17,7 @@ from rockdove.core.errors import (
     StoreInterrupted,
     UnsupportedOperation,
 )
-from rockdove.store.base import Conflict, OverQuota, StillHolds
+from rockdove.store.base import Conflict, OverQuota, StillHolds, Store
 
 T = TypeVar("T")
 
@@ -41,6 +42,11 @@ async def ask(call: Callable[[Callable[[T | StoreError | Fault], None]], None]) 
 
     call(done)
     return await future
+
+
+async def has_duty(store: Store, name: str, seconds: float) -> bool:
+    """Whether this process is the one to do a piece of work, for so long from now on."""
+    return store.duties is None or await ask(partial(store.duties.take, name, seconds))
 
 
 def unavailable(error: StoreError) -> Fault:

@@ -1,10 +1,10 @@
-"""Does the work of message move tasks: in the one process that has the store, and on after a restart."""
+"""Does the work of message move tasks: each in one process at a time, and on after a restart."""
 
 import asyncio
 import contextlib
 from functools import partial
 
-from rockdove.broker.ask import ask
+from rockdove.broker.ask import ask, has_duty
 from rockdove.broker.context import Context
 from rockdove.broker.count import count
 from rockdove.broker.deadletter import moved
@@ -21,7 +21,7 @@ from rockdove.broker.movetask import (
 from rockdove.broker.queue import Queue
 from rockdove.broker.transfer import transfer
 from rockdove.core.clock import SECOND_US
-from rockdove.core.errors import Fault, ResourceNotFound, ServiceUnavailable
+from rockdove.core.errors import Fault, ResourceNotFound, ServiceInterrupted, ServiceUnavailable
 from rockdove.core.message import Entry
 from rockdove.core.queue import MoveTask
 from rockdove.store.base import Claimed, Counts, Physical, Want
@@ -32,6 +32,8 @@ CHUNK = 100
 MOVED_BYTES = 2 * 1024 * 1024
 # For so long a message that is being moved is hidden; if the service is killed meanwhile, it is there again afterwards.
 HIDDEN_US = 10 * SECOND_US
+# For so long a process has a task to itself; it says so again with each chunk.
+DUTY_S = 5.0
 # Seconds between two looks for messages that a killed service had hidden.
 LOOK_AGAIN_S = 0.5
 
@@ -87,14 +89,37 @@ class Mover:
         return CANCELLING if now is None else now.status
 
     async def _work(self, task: MoveTask) -> None:
-        progress = Progress(task.moved)
+        """Until this process has finished it, or another one that uses the store, too."""
+        while self._is_active(task) and not self._closing:
+            # The disk may be full, or a server away: it goes on when there is room, or when the server is back.
+            with contextlib.suppress(ServiceUnavailable, ServiceInterrupted):
+                if await self._has_duty(task):
+                    await self._work_alone(task)
+            if self._is_active(task):
+                await self._pause(task, LOOK_AGAIN_S)
+                self._awake[task.task_id].clear()
+        if self._context.store.duties is not None:
+            self._context.store.duties.leave(_duty(task))
+
+    def _is_active(self, task: MoveTask) -> bool:
+        now = self._tasks.get(task.task_id)
+        return now is not None and now.status in (RUNNING, CANCELLING)
+
+    async def _has_duty(self, task: MoveTask) -> bool:
+        return await has_duty(self._context.store, _duty(task), DUTY_S)
+
+    async def _work_alone(self, task: MoveTask) -> None:
+        known = self._tasks.get(task.task_id)
+        progress = Progress(task.moved if known is None else known.moved)
         status, failure = None, None
         try:
-            await self._move_all(task, progress)
+            is_done = await self._move_all(task, progress)
             if self._status(task) == CANCELLING:
                 status = CANCELLED
-            elif not self._closing:
+            elif is_done:
                 status = COMPLETED
+        except (ServiceUnavailable, ServiceInterrupted):
+            raise
         except Fault as fault:
             status, failure = FAILED, fault.message
         # If the store fails, the task goes on after the next start.
@@ -103,10 +128,16 @@ class Mover:
             if not self._closing:
                 await self._tasks.forget_old()
 
-    async def _move_all(self, task: MoveTask, progress: "Progress") -> None:
+    async def _move_all(self, task: MoveTask, progress: "Progress") -> bool:
+        """Whether nothing is left to move."""
         chunk = min(CHUNK, task.max_per_second) if task.max_per_second else CHUNK
         source = self._tasks.queue(task.source_arn, "source")
-        while self._status(task) == RUNNING and not self._closing:
+        self._hidden_until_us = max(self._hidden_until_us, self._hides_until_us())
+        while (
+            self._status(task) == RUNNING
+            and not self._closing
+            and await has_duty(self._context.store, _duty(task), DUTY_S)
+        ):
             if not source.alive:
                 # There may be another queue of that name by now, whose messages are none of this task's.
                 raise no_resource("source")
@@ -119,12 +150,17 @@ class Mover:
             number = progress.moved - before
             if not number:
                 if not await self._are_some_hidden(source):
-                    return
+                    return True
                 await self._pause(task, LOOK_AGAIN_S)
                 continue
             await self._tasks.save(task.task_id, progress.moved)
             if task.max_per_second:
                 await self._pause(task, number / task.max_per_second)
+        return False
+
+    def _hides_until_us(self) -> int:
+        """Another process may have died while it moved messages."""
+        return 0 if self._context.store.duties is None else self._clock.now_us() + HIDDEN_US
 
     async def _are_some_hidden(self, source: Queue) -> bool:
         # Not either if the clock was set back since: that could take hours.
@@ -188,6 +224,10 @@ class Mover:
         if queue is None:
             raise no_destination()
         return queue
+
+
+def _duty(task: MoveTask) -> str:
+    return f"move {task.task_id}"
 
 
 class Progress:

@@ -3,16 +3,18 @@
 import asyncio
 from functools import partial
 
-from rockdove.broker.ask import ask
+from rockdove.broker.ask import PhysicalQueueUnavailable, ask, has_duty
 from rockdove.broker.context import Context
 from rockdove.broker.queue import Queue
 from rockdove.broker.rounds import Rounds
 from rockdove.core.clock import SECOND_US
-from rockdove.core.errors import ServiceUnavailable
+from rockdove.core.errors import ServiceInterrupted, ServiceUnavailable
 from rockdove.store.base import Physical
 
 # Seconds between two looks at the queues. A receive never gives an expired message, swept or not.
 ROUND_S = 5.0
+# For so long the process that does this has it to itself: longer than a pause, so that it is always the same.
+DUTY_S = 15.0
 # Queues that are looked at without a turn for others.
 AT_ONCE = 1_000
 # A queue is swept this often within its retention period, but not more rarely than so many seconds.
@@ -27,7 +29,7 @@ class Retention(Rounds):
         self._context = context
         self._directory = context.directory
         self._clock = context.clock
-        super().__init__(partial(self.sweep, everything=False), ROUND_S)
+        super().__init__(self._round, ROUND_S)
         # When the turn of each queue comes.
         self._due_us: dict[tuple[str, str], int] = {}
 
@@ -49,10 +51,17 @@ class Retention(Rounds):
             self._due_us[key] = self._clock.now_us() + _pause_us(queue)
             try:
                 number += await self._sweep_queue(queue)
+            except (PhysicalQueueUnavailable, ServiceInterrupted):
+                # Other queues may be elsewhere.
+                continue
             except ServiceUnavailable:
                 # The store has a fault of its own to tell; the next round tries again.
                 return number
         return number
+
+    async def _round(self) -> None:
+        if await has_duty(self._context.store, "retention", DUTY_S):
+            await self.sweep(everything=False)
 
     def _is_due(self, key: tuple[str, str]) -> bool:
         # One whose turn is far in the future is due: the clock was set back.

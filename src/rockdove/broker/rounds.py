@@ -1,7 +1,10 @@
 """Work in the background that is done again and again."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
+
+from rockdove.core.errors import Fault, StoreError
 
 
 class Rounds:
@@ -29,5 +32,7 @@ class Rounds:
         while True:
             await asyncio.sleep(max(self._every_s, self._rest * took_s))
             begin_s = loop.time()
-            await self._work()
+            # The store has a fault of its own to tell; the next round tries again.
+            with contextlib.suppress(Fault, StoreError):
+                await self._work()
             took_s = loop.time() - begin_s

@@ -2,6 +2,7 @@
 
 from rockdove.store.base.browsing import LATEST_US, MOST_PASSED, Browsing, Page, Scanned, Sight
 from rockdove.store.base.done import Done, T
+from rockdove.store.base.duty import Duties
 from rockdove.store.base.lease import Ended, Leased, Leases, Outcome
 from rockdove.store.base.physical import (
     MOST_DEAD,
@@ -56,6 +57,7 @@ __all__ = [
     "Decision",
     "Done",
     "Draft",
+    "Duties",
     "Effort",
     "Ended",
     "Hint",

@@ -14,6 +14,7 @@ from msgspec import Struct
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store.base.browsing import Browsing
 from rockdove.store.base.done import Done
+from rockdove.store.base.duty import Duties
 from rockdove.store.base.lease import Leases
 from rockdove.store.base.physical import Physical
 from rockdove.store.base.publication import Landings, Publications
@@ -61,6 +62,10 @@ class Store(Protocol):
     @property
     def landings(self) -> Landings | None:
         """Of a store with publications that is in this process."""
+
+    @property
+    def duties(self) -> Duties | None:
+        """Of a store that several processes use alike. Without it, one of them does all that is done unasked."""
 
     @property
     def full(self) -> str | None:

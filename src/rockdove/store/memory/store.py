@@ -7,7 +7,7 @@ from random import Random
 from rockdove.core.clock import Clock
 from rockdove.core.errors import StoreError
 from rockdove.core.queue import PhysicalRecord, QueueRecord
-from rockdove.store.base import Arrived, Done, Effort, Physical, Snapshot, StillHolds
+from rockdove.store.base import Arrived, Done, Duties, Effort, Physical, Snapshot, StillHolds
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.ledger import Ledger
 from rockdove.store.memory.capability import MemoryBrowsing, MemoryTransfers, MemoryUpkeep
@@ -22,6 +22,7 @@ class MemoryStore:
     """See `rockdove.store.base.Store`. Closed and opened again, the same object still has everything."""
 
     name = "memory"
+    duties: Duties | None = None
     # Memory has no faults that a program survives.
     trouble: str | None = None
     full: str | None = None

@@ -8,11 +8,23 @@ from weakref import WeakValueDictionary
 from rockdove.core.clock import Clock
 from rockdove.core.errors import DataFolderError, StoreError
 from rockdove.core.queue import PhysicalRecord, QueueRecord
-from rockdove.store.base import Arrived, Done, Effort, Landings, Leases, Physical, Publications, Snapshot, Transfers
+from rockdove.store.base import (
+    Arrived,
+    Done,
+    Duties,
+    Effort,
+    Landings,
+    Leases,
+    Physical,
+    Publications,
+    Snapshot,
+    Transfers,
+)
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.ledger import Ledger
 from rockdove.store.redis.address import Address
 from rockdove.store.redis.capability import RedisBrowsing, RedisUpkeep
+from rockdove.store.redis.duty import RedisDuties
 from rockdove.store.redis.lease import RedisLeases
 from rockdove.store.redis.mender import Mender
 from rockdove.store.redis.physical import RedisPhysical, key_of
@@ -53,6 +65,7 @@ class RedisStore:
         self.landings: Landings | None = self._publications
         self.browsing = RedisBrowsing()
         self.upkeep = RedisUpkeep(clock)
+        self.duties: Duties | None = RedisDuties(self.servers)
         transfers = RedisTransfers(clock, self._find)
         self.transfers: Transfers | None = transfers
         self.mender = Mender(self.servers, clock, self._tasks, leases.finish, transfers.finish)

@@ -31,6 +31,7 @@ class RemoteStore:
     """See `rockdove.store.base.Store`. While the owner is away, every call fails at once; then all goes on."""
 
     name = "remote"
+    duties: base.Duties | None = None
 
     def __init__(self, path: str) -> None:
         """``path`` is the owner's Unix socket."""

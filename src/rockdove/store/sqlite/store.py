@@ -11,7 +11,7 @@ from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import FolderFull
 from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.queue import PhysicalRecord, QueueRecord
-from rockdove.store.base import Arrived, Done, Effort, Physical, Snapshot
+from rockdove.store.base import Arrived, Done, Duties, Effort, Physical, Snapshot
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.ledger import Ledger
 from rockdove.store.sqlite.browsing import SqliteBrowsing
@@ -35,6 +35,7 @@ class SqliteStore:
     """See `rockdove.store.base.Store`. For the event loop's thread, but for what takes a connection."""
 
     name = "sqlite"
+    duties: Duties | None = None
 
     def __init__(self, folder: Path, clock: Clock, rng: random.Random, loop: asyncio.AbstractEventLoop) -> None:
         self._folder = Folder(folder)

@@ -88,6 +88,21 @@ local function forget_keys(keys)
   return call('UNLINK', keys[1] .. ':k', keys[1] .. ':kt')
 end
 
+-- Work that one of all processes does: who asks, for how many milliseconds.
+local function take_duty(keys, args)
+  local holder = call('GET', keys[1])
+  if holder and holder ~= args[1] then return 0 end
+  call('SET', keys[1], args[1], 'PX', args[2])
+  return 1
+end
+
+local function leave_duty(keys, args)
+  if call('GET', keys[1]) == args[1] then call('DEL', keys[1]) end
+  return 1
+end
+
+register('rd_take_duty', take_duty)
+register('rd_leave_duty', leave_duty)
 register('rd_mark', mark)
 register('rd_settle', settle)
 register('rd_ask_token', ask_token)
