@@ -58,7 +58,7 @@ test-quick: environment ## tests that need Python alone; a few minutes
 
 .PHONY: test-redis
 test-redis: environment ## the store on real Redis servers: its contract, kills, and servers that come back
-	@scripts/need.sh redis-server=redis-server
+	@scripts/need.sh redis-server=redis-server cc=build-essential
 	TEST_STORE=redis $(PYTEST) tests/contract/store tests/redis $(ARGS)
 	TEST_SERVICE=redis $(PYTEST) tests/contract/sqs tests/contract/gate $(ARGS)
 
@@ -142,7 +142,7 @@ bench-peers: setup ## the same loads on ElasticMQ and moto
 
 .PHONY: bench-long
 bench-long: setup ## ten million messages in one queue, 200 clients for ten minutes, very many queues, attacks, histories
-	@scripts/need.sh wrk=wrk cc=build-essential
+	@scripts/need.sh wrk=wrk cc=build-essential redis-server=redis-server
 	@$(BIN)/python -m bench.depth $(ARGS)
 	@$(BIN)/python -m bench.analysis --events 50000000
 	@$(BIN)/python -m bench.soak $(SOAK_ARGS)
@@ -151,6 +151,7 @@ bench-long: setup ## ten million messages in one queue, 200 clients for ten minu
 	@$(BIN)/python -m bench.history --store sqlite
 	@$(BIN)/python -m bench.history --store sqlite --workers 0
 	@$(BIN)/python -m bench.history --store memory
+	@$(BIN)/python -m bench.history --store redis
 
 .PHONY: clean
 clean: ## remove the environment, the npm packages and every cache; the data folder stays

@@ -194,6 +194,38 @@ def test_dead_letters_do_not_stop_receives(tmp_path: Path) -> None:
         assert service.stop() == 0
 
 
+def test_a_move_task_waits_for_room(tmp_path: Path) -> None:
+    with small_service(tmp_path, SIZE_BYTES) as service:
+        sqs = service.client()
+        letters = sqs.create_queue(QueueName="letters")["QueueUrl"]
+        url = queue(sqs)
+        arns = [
+            sqs.get_queue_attributes(QueueUrl=each, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+            for each in (letters, url)
+        ]
+        policy = json.dumps({"deadLetterTargetArn": arns[0], "maxReceiveCount": 1})
+        sqs.set_queue_attributes(QueueUrl=url, Attributes={"RedrivePolicy": policy})
+        sent = send(sqs, letters, 600)
+        wait_for_reserve(service)
+        sqs.start_message_move_task(SourceArn=arns[0], DestinationArn=arns[1], MaxNumberOfMessagesPerSecond=200)
+        filler = fill(service.data)
+
+        def status() -> str:
+            (task,) = sqs.list_message_move_tasks(SourceArn=arns[0])["Results"]
+            return str(task["Status"])
+
+        # As long as it would take, if there were room.
+        time.sleep(5)
+        assert status() == "RUNNING"
+        filler.unlink()
+        end = time.monotonic() + PATIENCE_S
+        while status() == "RUNNING" and time.monotonic() < end:
+            time.sleep(0.2)
+        assert status() == "COMPLETED"
+        assert drain(sqs, url) == sent
+        assert service.stop() == 0
+
+
 def drain_all(sqs: Any, url: str, letters: str, most: int) -> set[str]:
     """Of a queue and its dead-letter queue; what is hidden there is waited for."""
     found: set[str] = set()

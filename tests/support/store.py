@@ -135,11 +135,6 @@ class Bench:
         return self.inner.landings
 
     @property
-    def is_apart(self) -> bool:
-        """Whether each physical queue knows only what itself has in flight."""
-        return self.kind == "redis"
-
-    @property
     def browsing(self) -> Browsing:
         assert self.store.browsing is not None
         return self.store.browsing

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.contract.sqs.conftest import QueueMaker
-from tests.support.server import REDIS
 from tests.support.service import RunningService
 from tests.support.sqs_queue import SqsQueue
 
@@ -18,9 +17,7 @@ def _noisy(queue: SqsQueue, waiting: int, in_flight: int) -> None:
 
 
 @pytest.mark.parametrize("parts", ["1", "3"])
-def test_a_quiet_groups_message_comes_within_two_receives_of_ten(make_json: QueueMaker, parts: str, store: str) -> None:
-    if store == REDIS and parts != "1":
-        pytest.skip("there each physical queue tells by itself who is noisy: docs/explanation/redis.md")
+def test_a_quiet_groups_message_comes_within_two_receives_of_ten(make_json: QueueMaker, parts: str) -> None:
     queue = make_json(RockdovePhysicalQueues=parts)
     _noisy(queue, waiting=1000, in_flight=30)
     queue.send("quiet", MessageGroupId="quiet")

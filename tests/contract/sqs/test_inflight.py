@@ -4,7 +4,6 @@ import pytest
 
 from tests.contract.sqs.conftest import NewName, QueueMaker
 from tests.support.refusal import refused
-from tests.support.server import REDIS
 from tests.support.service import RunningService, Services
 from tests.support.sqs_queue import SqsQueue
 
@@ -70,9 +69,7 @@ def test_each_queue_has_its_own_limit(narrow_make: QueueMaker) -> None:
         assert len(queue.receive()) == 3
 
 
-def test_several_physical_queues_have_one_limit(narrow_make: QueueMaker, store: str) -> None:
-    if store == REDIS:
-        pytest.skip("there each physical queue has the limit for itself: docs/explanation/redis.md")
+def test_several_physical_queues_have_one_limit(narrow_make: QueueMaker) -> None:
     queue = narrow_make(RockdovePhysicalQueues="3")
     queue.send_all(*map(str, range(6)))
     for _ in range(3):

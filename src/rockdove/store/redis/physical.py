@@ -8,10 +8,12 @@ from typing import Any
 
 from rockdove.core.clock import Clock
 from rockdove.core.errors import StoreError
+from rockdove.core.limits import NOISY_MIN_IN_FLIGHT
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import UNKNOWN, Appended, Claimed, Counts, Done, Draft, Hint, T, Want
 from rockdove.store.redis.codec import encode_message, entries, entry_id, entry_name
+from rockdove.store.redis.flight import Flights
 from rockdove.store.redis.keyed import KeyedAppend, Piece
 from rockdove.store.redis.server import Marked, Server
 from rockdove.store.redis.servers import Servers
@@ -25,10 +27,13 @@ HINTED_S = 0.05
 class RedisPhysical:
     """See `rockdove.store.base.Physical`."""
 
-    def __init__(self, record: PhysicalRecord, uid: str, servers: Servers, clock: Clock, rng: Random) -> None:
-        """``uid`` is the logical queue's."""
+    def __init__(
+        self, record: PhysicalRecord, uid: str, servers: Servers, clock: Clock, rng: Random, flights: Flights
+    ) -> None:
+        """``uid`` and ``flights`` are the logical queue's."""
         self._record = record
         self._uid = uid
+        self._flights = flights
         self._servers = servers
         self.home_key = home_key_of(uid)
         self._clock = clock
@@ -92,22 +97,47 @@ class RedisPhysical:
         ]
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
-        self._claim(want, [], done)
+        flights = self._flights
 
-    def _claim(self, want: Want, expired: list[int], done: Done[Claimed]) -> None:
-        """``expired``: what was met and removed before."""
-        words = (self._clock.now_us(), self._rng.getrandbits(31), want.attempt or "", want.max_in_flight)
-        told = partial(self._tell, want, expired, done)
+        def ask(done: Done[Claimed]) -> None:
+            self._claim(want, [], want.max_in_flight - flights.beside(self._record.number), done)
+
+        def told(claimed: Claimed | StoreError) -> None:
+            if isinstance(claimed, Claimed) and claimed.crowded and flights.number > 1:
+                # Perhaps it is not any more.
+                flights.refresh(self._ask_in_flight, partial(ask, done))
+            else:
+                done(claimed)
+
+        if flights.is_known or flights.number == 1 or not want.max_in_flight:
+            ask(told)
+        else:
+            flights.refresh(self._ask_in_flight, partial(ask, done))
+
+    def _ask_in_flight(self, number: int, done: Done[int]) -> None:
+        words = (key_of(number), self._clock.now_us())
+        self._servers.of_physical(number).call(done, "rd_in_flight", *words, changes=False)
+
+    def _claim(self, want: Want, expired: list[int], most: int, done: Done[Claimed]) -> None:
+        """``expired``: what was met and removed before. ``most`` may be in flight here."""
+        if want.max_in_flight and most <= 0:
+            self._servers.soon(done, Claimed([], [], crowded=True))
+            return
+        limits = (most if want.max_in_flight else 0, -(-NOISY_MIN_IN_FLIGHT // self._flights.number))
+        words = (self._clock.now_us(), self._rng.getrandbits(31), want.attempt or "", *limits)
+        told = partial(self._tell, want, expired, most, done)
         self.server.call(told, "rd_claim", self.key, *words, *wanted(want))
 
-    def _tell(self, want: Want, expired: list[int], done: Done[Claimed], reply: Any) -> None:
+    def _tell(self, want: Want, expired: list[int], most: int, done: Done[Claimed], reply: Any) -> None:
         if isinstance(reply, StoreError):
             done(reply)
             return
         claimed = self.claimed(reply)
+        if isinstance(reply, list):
+            self._flights.told(self._record.number, reply[6])
         if len(claimed.expired) >= MOST_EXPIRED and not claimed.entries and not claimed.dead:
             # The living may stand behind them.
-            self._claim(want, expired + claimed.expired, done)
+            self._claim(want, expired + claimed.expired, most, done)
             return
         if expired:
             claimed.expired = expired + claimed.expired
@@ -118,7 +148,7 @@ class RedisPhysical:
             return Claimed([], [], gone=True)
         if reply == b"crowded":
             return Claimed([], [], crowded=True)
-        next_us, claimed_us, size, expired, living, dead = reply
+        next_us, claimed_us, size, expired, living, dead = reply[:6]
         number = self._record.number
         return Claimed(
             entries(number, living),

@@ -44,6 +44,7 @@ class Servers:
         pushed: Callable[[Server, bytes, bytes], None],
     ) -> None:
         self._clock = clock
+        self._loop = loop
         self.address = address
         self.all = [
             Server(endpoint, address, loop, self._join, self._back, pushed) for endpoint in sorted(address.endpoints)
@@ -88,6 +89,10 @@ class Servers:
     def home(self, uid: str) -> Server:
         """The server that decides what concerns a logical queue as a whole."""
         return self._by_slot.get(crc32(uid.encode()) % self.number, self._absent)
+
+    def soon(self, done: Callable[[Any], None], outcome: Any) -> None:
+        """What is known without asking is told later, too."""
+        self._loop.call_soon(done, outcome)
 
     async def open(self) -> None:
         """Returns when all are there, or when some are and the others have had their time. Raises `DataFolderError`."""

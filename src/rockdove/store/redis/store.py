@@ -25,6 +25,7 @@ from rockdove.store.common.ledger import Ledger
 from rockdove.store.redis.address import Address
 from rockdove.store.redis.capability import RedisBrowsing, RedisUpkeep
 from rockdove.store.redis.duty import RedisDuties
+from rockdove.store.redis.flight import Flights
 from rockdove.store.redis.lease import RedisLeases
 from rockdove.store.redis.mender import Mender
 from rockdove.store.redis.physical import RedisPhysical, key_of
@@ -56,6 +57,7 @@ class RedisStore:
         self._arrived: Arrived = lambda number, visible, next_us: None
         # As long as somebody uses them.
         self._physical: WeakValueDictionary[int, RedisPhysical] = WeakValueDictionary()
+        self._flights: WeakValueDictionary[str, Flights] = WeakValueDictionary()
         self._tasks = Tasks(loop)
         self.records = RedisRecords(self.servers, self.ledger, clock, rng, self._tasks)
         leases = RedisLeases(self.servers, clock, self._tasks)
@@ -129,21 +131,23 @@ class RedisStore:
             part.refresh(told)
 
     def physical(self, queue: QueueRecord, record: PhysicalRecord) -> RedisPhysical:
+        flights = self._flights.setdefault(queue.uid, Flights())
+        flights.set_numbers([part.number for part in queue.physical])
         found = self._physical.get(record.number)
         if found is not None and found.record.prefix == record.prefix:
             found.take_record(record)
             return found
-        physical = self._physical[record.number] = self._make(queue.uid, record)
+        physical = self._physical[record.number] = self._make(queue.uid, record, flights)
         return physical
 
-    def _make(self, uid: str, record: PhysicalRecord) -> RedisPhysical:
-        return RedisPhysical(record, uid, self.servers, self._clock, self._rng)
+    def _make(self, uid: str, record: PhysicalRecord, flights: Flights) -> RedisPhysical:
+        return RedisPhysical(record, uid, self.servers, self._clock, self._rng, flights)
 
     def _find(self, number: int) -> RedisPhysical:
         """A physical queue, also one that is no more."""
         queue = self.ledger.queue_with(number)
         if queue is None:
-            return self._make("", PhysicalRecord(number, ""))
+            return self._make("", PhysicalRecord(number, ""), Flights())
         return self.physical(queue, next(part for part in queue.physical if part.number == number))
 
     # Wake-ups.

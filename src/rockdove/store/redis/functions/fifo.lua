@@ -96,6 +96,9 @@ function fifo.pass_time(q, now)
   end
 end
 
+function fifo.set_noisy(q, number)
+end
+
 function fifo.is_noisy(q, now)
   return false
 end

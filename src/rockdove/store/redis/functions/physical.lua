@@ -367,14 +367,16 @@ local function claim_again(q, kind, attempt, timeout_us, now)
   end
   remember_attempt(q, attempt, items, tonumber(claimed_us), now)
   tell(q, 0, now + timeout_us)
-  return {'', claimed_us, '0', {}, shown(q, items), {}}
+  return {'', claimed_us, '0', {}, shown(q, items), {}, in_flight(q, now)}
 end
 
--- now, seed, attempt, max_in_flight, then what is wanted. {next_us, claimed_us, bytes, expired, entries, dead}.
+-- now, seed, attempt, max_in_flight, how many in flight make a group noisy, then what is wanted.
+-- {next_us, claimed_us, bytes, expired, entries, dead, in flight}.
 local function claim(keys, args)
   local q, now = keys[1], tonumber(args[1])
   if not exists(q) then return 'gone' end
-  local kind, want = kind_of(q), wanted(args, 5)
+  local kind, want = kind_of(q), wanted(args, 6)
+  kind.set_noisy(q, args[5])
   kind.pass_time(q, now)
   local most = tonumber(args[4])
   if most > 0 and in_flight(q, now) >= most then return 'crowded' end
@@ -386,7 +388,9 @@ local function claim(keys, args)
   local draw, size, expired = take(q, kind, want, now, now + want.timeout_us)
   if args[3] ~= '' and kind == fifo and #draw.entries > 0 then remember_attempt(q, args[3], draw.entries, now, now) end
   local next_us = #draw.entries > 0 and '' or next_of(q, kind)
-  return {next_us, integer(now), integer(size), expired, shown(q, draw.entries), shown(q, draw.dead)}
+  return {
+    next_us, integer(now), integer(size), expired, shown(q, draw.entries), shown(q, draw.dead), in_flight(q, now)
+  }
 end
 
 local function is_received(q, kind, entry, now)
@@ -463,6 +467,10 @@ local function count(keys, args)
   local flying = in_flight(q, now)
   local delayed = call('ZCOUNT', q .. ':d', '(' .. integer(now), '+inf')
   return {call('HLEN', q .. ':m') - flying - delayed, flying, delayed}
+end
+
+local function count_in_flight(keys, args)
+  return exists(keys[1]) and in_flight(keys[1], tonumber(args[1])) or 0
 end
 
 -- {next_us, whether it holds any, whether a group may be noisy}.
@@ -585,6 +593,7 @@ register('rd_holds', holds)
 register('rd_expire', expire)
 register('rd_retime', retime)
 register('rd_count', count)
+register('rd_in_flight', count_in_flight)
 register('rd_hint', hint)
 register('rd_find', find)
 register('rd_oldest', oldest)

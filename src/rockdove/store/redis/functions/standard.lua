@@ -29,10 +29,19 @@ local function queue_up(q, group)
   end
 end
 
+-- How many in flight make a group noisy here: of several physical queues each has a part of what a group has.
+local function noisy_min(q)
+  return tonumber(call('HGET', q, 'noisy') or NOISY_MIN)
+end
+
 local function hold(q, entry, group, visible_us)
   call('ZADD', q .. ':f', visible_us, entry)
   call('ZADD', q .. ':f:' .. group, visible_us, entry)
-  if call('ZCARD', q .. ':f:' .. group) >= NOISY_MIN then call('SADD', q .. ':loud', group) end
+  if call('ZCARD', q .. ':f:' .. group) >= noisy_min(q) then call('SADD', q .. ':loud', group) end
+end
+
+function standard.set_noisy(q, number)
+  if noisy_min(q) ~= tonumber(number) then call('HSET', q, 'noisy', number) end
 end
 
 function standard.place(q, entry, group, visible_us, count, now)
@@ -67,12 +76,12 @@ local function noisy(q, now)
   local found, any = {}, false
   local loud = call('SMEMBERS', q .. ':loud')
   if #loud == 0 then return found, any end
-  local most = call('ZCOUNT', q .. ':f', '(' .. integer(now), '+inf') * NOISY_SHARE
+  local most, least = call('ZCOUNT', q .. ':f', '(' .. integer(now), '+inf') * NOISY_SHARE, noisy_min(q)
   for _, group in ipairs(loud) do
     local key = q .. ':f:' .. group
     call('ZREMRANGEBYSCORE', key, '-inf', integer(now))
     local number = call('ZCARD', key)
-    if number < NOISY_MIN then
+    if number < least then
       call('SREM', q .. ':loud', group)
     elseif number > most then
       found[group], any = true, true
