@@ -48,9 +48,11 @@ def call(endpoint: str, operation: str, credentials: Credentials | None = None, 
     return reply
 
 
-def create(endpoint: str, name: str, credentials: Credentials | None = None) -> str:
+def create(
+    endpoint: str, name: str, credentials: Credentials | None = None, attributes: dict[str, str] | None = None
+) -> str:
     """Makes a queue, returns its URL."""
-    return str(call(endpoint, "CreateQueue", credentials, QueueName=name)["QueueUrl"])
+    return str(call(endpoint, "CreateQueue", credentials, QueueName=name, Attributes=attributes or {})["QueueUrl"])
 
 
 def count(endpoint: str, queue_url: str, credentials: Credentials | None = None) -> int:

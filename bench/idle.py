@@ -30,9 +30,10 @@ class Polls(msgspec.Struct, frozen=True):
     wake_ms: float
 
 
-def long_polls(server: Server, polls: int) -> Polls:
+def long_polls(server: Server, polls: int, name: str = "polls", attributes: dict[str, str] | None = None) -> Polls:
+    """On a new queue with these attributes."""
     _allow(polls)
-    queue_url = create(server.endpoint, "polls")
+    queue_url = create(server.endpoint, name, attributes=attributes)
     process.settle(server.pid)
     return swarm.run(_hold(server, queue_url, polls))
 

@@ -7,6 +7,7 @@ from typing import Protocol
 from rockdove.broker.claim import Claims
 from rockdove.broker.directory import Directory
 from rockdove.broker.monitor import Monitor
+from rockdove.broker.nap import Naps
 from rockdove.broker.turn import MemoryTurns
 from rockdove.broker.watch import Watch
 from rockdove.core import limits
@@ -75,7 +76,11 @@ class Context:
     lease_turns: MemoryTurns = field(default_factory=lambda: MemoryTurns(LEASES_AT_ONCE))
     monitor: Monitor = field(default_factory=Monitor)
     claims: Claims = field(default_factory=Claims)
+    naps: Naps = field(init=False)
     # Of what is bounded for all processes together, each may use one part of so many.
     processes: int = 1
     # Who is told what becomes of messages without anybody asking for it.
     watch: Watch | None = None
+
+    def __post_init__(self) -> None:
+        self.naps = Naps(self.store)

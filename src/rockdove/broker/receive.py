@@ -63,6 +63,8 @@ class Receive(WaitingRequest):
     # Why a physical queue could not be looked at, and which could not: they are left out, unless none is left.
     _failed: StoreError | None = None
     _away: frozenset[int] = frozenset()
+    # Whether visits are sure to find nothing.
+    _misses = False
     # How often dead ones were moved away, and whether that has failed: then they are given out once more.
     _burials = 0
     _spares_dead = False
@@ -176,10 +178,10 @@ class Receive(WaitingRequest):
             if isinstance(step, Sleep):
                 self._hold(step)
                 return
-            if step < len(self._queue.visited):
+            if step < len(self._queue.visited) and not self._misses:
                 self._claim(self._queue.visited[step])
                 return
-            # There are fewer than there were.
+            # There are fewer than there were, or there is nothing in them.
             found = 0
         self._finish()
 
@@ -201,8 +203,16 @@ class Receive(WaitingRequest):
         queue = self._queue
         if queue.dequeue.monitor_s is not None and not self._is_outdated():
             self._context.monitor.look(queue, self._go_on_after_sleep)
+        elif len(queue.sleepers) > queue.size and not self._late:
+            # So many visits cost more than a look at all physical queues.
+            self._context.naps.ask(queue, self._told)
         else:
             self._go_on_after_sleep()
+
+    def _told(self, may_find: bool) -> None:
+        self._misses = not may_find and not self._late
+        self._go_on_after_sleep()
+        self._misses = False
 
     def _go_on_after_sleep(self) -> None:
         """With the plan, unless the queue has another policy by now, or is gone."""
