@@ -92,17 +92,17 @@ def _still_waiting(waiting: list[asyncio.Task[Reply]]) -> None:
 
 
 async def _wake(server: Server, queue_url: str, waiting: list[asyncio.Task[Reply]]) -> float:
-    """Seconds from one send to the one reply it causes."""
-    woken: list[float] = []
+    """Seconds from one send to the reply that has the message; others may be told that they came too late."""
+    woken: dict[asyncio.Task[Reply], float] = {}
     for task in waiting:
-        task.add_done_callback(lambda _: woken.append(time.monotonic()))
+        task.add_done_callback(lambda done: woken.update({done: time.monotonic()}))
     sender = Connection(server.endpoint)
     await sender.open()
     sent = time.monotonic()
     await sender.ask(request(server.endpoint, "SendMessage", QueueUrl=queue_url, MessageBody=BODY))
     await asyncio.sleep(MARGIN_S / 2)
     sender.close()
-    done = [task for task in waiting if task.done()]
-    if len(done) != 1 or not swarm.decode_received(done[0].result().body).messages:
-        raise Refused(f"a send was to wake one long poll with its message, {len(done)} were answered")
-    return woken[0] - sent
+    served = [task for task in woken if swarm.decode_received(task.result().body).messages]
+    if len(served) != 1:
+        raise Refused(f"a send was to wake one long poll with its message, {len(served)} got it")
+    return woken[served[0]] - sent
