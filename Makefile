@@ -123,7 +123,7 @@ licences: environment ## write docs/reference/licences.md anew
 
 .PHONY: bench
 bench: setup ## our speed beside a server that stores nothing, driven by wrk; the analysis of a trace; queues in Spark; the models of a queue
-	@scripts/need.sh wrk=wrk
+	@scripts/need.sh wrk=wrk redis-server=redis-server
 	@$(BIN)/python -m bench.run $(ARGS)
 	@$(BIN)/python -m bench.workers $(ARGS)
 	@$(BIN)/python -m bench.analysis
@@ -131,6 +131,8 @@ bench: setup ## our speed beside a server that stores nothing, driven by wrk; th
 	@$(BIN)/python -m bench.analysis --events 1000000 --queues 1 --rounds 2
 	@$(BIN)/python -m bench.analysis --events 1000000 --queues 50000 --rounds 2
 	@$(BIN)/python -m bench.whole
+	@$(BIN)/python -m bench.held
+	@$(BIN)/rockdove bench rds
 	@$(BIN)/python -m bench.queues
 	@$(BIN)/python -m bench.petri
 	@$(BIN)/python -m bench.capacity
