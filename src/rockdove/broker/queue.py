@@ -78,6 +78,8 @@ class Queue:
         self.policies = 0
         # How often the store has told of messages.
         self.arrivals = 0
+        # The number of the physical queue with something new, while receives are woken for that.
+        self.fresh: int | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_us = 0
         self._rotation: Rotation
@@ -212,6 +214,12 @@ class Queue:
         self._next_visit = (self._next_visit + 1) % max(len(self.visited), 1)
         return self._next_visit
 
+    def fresh_part(self) -> Physical | None:
+        """The physical queue that receives are just being woken for."""
+        if self.fresh is None:
+            return None
+        return next((each for each in self.visited if each.record.number == self.fresh), None)
+
     def may_have_visible(self, index: int) -> bool:
         return index < len(self.visited) and self.visited[index].hint().may_have_visible(self.clock.now_us())
 
@@ -281,7 +289,9 @@ class Queue:
 
     def told(self, number: int, visible: int, next_us: int | None) -> None:
         """The store tells of messages in one of its physical queues."""
+        self.fresh = number
         self.arrived(visible, next_us)
+        self.fresh = None
         for part in list(self.parts.values()):
             if part.hears(number):
                 part.arrived(visible, next_us)

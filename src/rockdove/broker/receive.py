@@ -63,6 +63,8 @@ class Receive(WaitingRequest):
     # Why a physical queue could not be looked at, and which could not: they are left out, unless none is left.
     _failed: StoreError | None = None
     _away: frozenset[int] = frozenset()
+    # Whether it visits the one physical queue that it was woken for.
+    _is_direct = False
     # Whether visits are sure to find nothing.
     _misses = False
     # How often dead ones were moved away, and whether that has failed: then they are given out once more.
@@ -120,19 +122,26 @@ class Receive(WaitingRequest):
             self._answer(QueueDoesNotExist())
             return
         self._next_us = self._plan = None
-        self._landing = self._spares_noisy = False
+        self._landing = self._spares_noisy = self._is_direct = False
         self._away = frozenset()
         self._tried_us = self._context.clock.now_us()
         self._begin_to_look()
         if queue.wakes and queue.is_plain:
             # Nothing to choose from.
             self._claim(queue.physical[0])
+        elif queue.wakes and self._attempt is None and (fresh := queue.fresh_part()) is not None:
+            # It was woken for what is there: a look at all of them would cost more.
+            self._is_direct = True
+            self._claim(fresh)
         elif queue.wakes:
-            self._context.store.refresh(queue.visited, self._refreshed)
+            self._refresh()
         elif queue.dequeue.monitor_s is not None:
             self._context.monitor.look(queue, self._begin)
         else:
             self._begin()
+
+    def _refresh(self) -> None:
+        self._context.store.refresh(self._queue.visited, self._refreshed)
 
     def _refreshed(self, outcome: StoreError | None) -> None:
         """Where hints could not be made true, they are what is right in any case."""
@@ -166,6 +175,10 @@ class Receive(WaitingRequest):
 
     def _go_on(self, found: int | None) -> None:
         """Do what the plan says next, unless there is enough. ``found`` is the outcome of the last visit, if any."""
+        if self._is_direct and not self._found:
+            self._is_direct = False
+            self._refresh()
+            return
         if self._plan is None:
             self._finish()
             return
@@ -278,7 +291,7 @@ class Receive(WaitingRequest):
 
     def _lost(self, physical: Physical, error: StoreError) -> None:
         """A physical queue could not be looked at. The others may have messages, and are looked at first."""
-        if self._plan is not None and self._queue.size > 1:
+        if (self._plan is not None or self._is_direct) and self._queue.size > 1:
             self._failed = error
             self._away |= {physical.record.number}
             self._go_on(0)
