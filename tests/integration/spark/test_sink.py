@@ -123,21 +123,3 @@ def test_a_stream_that_changes_its_rows_is_written_by_batches(
     query = writer.foreachBatch(write).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
     query.awaitTermination()
     assert sorted(message.body for message in client.receive(queue, limit=10)) == ["a 2", "b 1"]
-
-
-def test_continuous_processing_is_refused(
-    spark: "SparkSession", endpoint: str, client: Client, queue: str, tmp_path: Path
-) -> None:
-    """Its tasks never end: rows would be staged, and their offsets committed, without ever being published."""
-    rows = spark.readStream.format("rate").option("rowsPerSecond", 5).load().selectExpr("cast(value AS string) AS body")
-    query = (
-        rows.writeStream.format("rockdove")
-        .options(endpoint=endpoint, queue=queue, checkpointLocation=str(tmp_path))
-        .trigger(continuous="1 second")
-        .start()
-    )
-    with pytest.raises(PySparkException, match="the sink does not support Trigger.Continuous"):
-        query.awaitTermination(120)
-    assert number(client, queue) == 0
-    commits = tmp_path / "commits"
-    assert not [each for each in commits.glob("*") if not each.name.startswith(".")]

@@ -10,7 +10,6 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
-from rockdove.spark.service.option import BadOption
 from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.sink.chunk import deduplicated, plain
 from rockdove.spark.sink.commit import Batch, Part
@@ -22,9 +21,6 @@ from rockdove.spark.sink.stage import Staging
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-# What Spark sets for tasks of continuous processing.
-_CONTINUOUS = "__continuous_start_epoch"
 
 
 @dataclass
@@ -122,9 +118,6 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         context = _context()
-        if context.getLocalProperty(_CONTINUOUS) is not None:
-            # Its tasks never end, and so nothing of what they staged would ever be published.
-            raise BadOption("the sink does not support Trigger.Continuous: use a trigger with a processing time")
         application = self._application or context.getLocalProperty("sql.streaming.queryId")
         batch = context.getLocalProperty("streaming.sql.batchId")
         assert application is not None
