@@ -1,5 +1,6 @@
 """Tables into queues with Spark: once, as streams and in batches, and back."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -123,3 +124,27 @@ def test_a_stream_that_changes_its_rows_is_written_by_batches(
     query = writer.foreachBatch(write).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
     query.awaitTermination()
     assert sorted(message.body for message in client.receive(queue, limit=10)) == ["a 2", "b 1"]
+
+
+def test_continuous_processing_commits_nothing(
+    spark: "SparkSession", endpoint: str, client: Client, queue: str, tmp_path: Path
+) -> None:
+    """Spark hands no rows to a sink in Python there. Without their offsets they are not lost."""
+    rows = spark.readStream.format("rate").option("rowsPerSecond", 5).load().selectExpr("cast(value AS string) AS body")
+    query = (
+        rows.writeStream.format("rockdove")
+        .options(endpoint=endpoint, queue=queue, checkpointLocation=str(tmp_path))
+        .trigger(continuous="100 milliseconds")
+        .start()
+    )
+    try:
+        offsets = tmp_path / "offsets"
+        deadline = time.monotonic() + 120
+        while not (offsets / "1").exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        # An epoch has ended; what came of it, comes soon.
+        time.sleep(2)
+    finally:
+        query.stop()
+    assert number(client, queue) == 0
+    assert not [each.name for each in (tmp_path / "commits").iterdir() if each.name.isdigit()]

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
+from rockdove.spark.service.option import BadOption
 from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.sink.chunk import deduplicated, plain
 from rockdove.spark.sink.commit import Batch, Part
@@ -125,6 +126,9 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return self._writer.run(Origin(application, int(batch), context.partitionId()), iterator)
 
     def commit(self, messages: "Sequence[Any]", batchId: int) -> None:  # noqa: N803
+        if None in messages:
+            # Continuous processing never calls `write`. Spark logs this, and commits no offsets: nothing is lost.
+            raise BadOption("the sink does not support Trigger.Continuous: use a trigger with a processing time")
         self._writer.commit(messages)
         if batchId == 0:
             self._writer.warn()
