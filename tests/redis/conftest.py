@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.redis import RedisServers
+from tests.support.store import Bench
 
 
 @pytest.fixture
@@ -15,3 +16,11 @@ def servers(tmp_path: Path) -> Iterator[RedisServers]:
     made.start()
     yield made
     made.kill()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    """A store on servers that all tests of this process share."""
+    made = Bench("redis", tmp_path)
+    yield made
+    made.close()

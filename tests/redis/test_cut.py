@@ -4,8 +4,7 @@ A front-end dies at its k-th call, for every k. Another one then goes on from wh
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -26,13 +25,6 @@ MOST_CALLS = 60
 KINDS = pytest.mark.parametrize("fifo", [False, True], ids=["standard", "fifo"])
 # Whether the server gets the last call, and does what it says.
 HEARD = pytest.mark.parametrize("heard", [False, True], ids=["not heard", "heard"])
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench("redis", tmp_path)
-    yield made
-    made.close()
 
 
 class Death:
@@ -199,17 +191,21 @@ def test_a_partition_that_is_published(bench: Bench, fifo: bool, heard: bool) ->
     raise AssertionError("it has no end")
 
 
+def staged(bench: Bench, queue: Queue, fifo: bool) -> PublicationName:
+    """Six messages in two chunks."""
+    name = PublicationName(queue.record.uid, "app", 0, WHOLE)
+    parcels = [Parcel(str(n), "md5", 0, None, f"k{n}" if fifo else None) for n in range(6)]
+    for chunk in range(2):
+        bench.do(bench.publications.stage, name, "one", chunk, parcels[3 * chunk : 3 * chunk + 3], 3)
+    return name
+
+
 @KINDS
 @HEARD
 def test_a_batch_that_is_published(bench: Bench, fifo: bool, heard: bool) -> None:
     for at in range(1, MOST_CALLS):
         queue = bench.queue(fifo=fifo, physical=2)
-        name = PublicationName(queue.record.uid, "app", 0, WHOLE)
-        keys = [f"k{n}" if fifo else None for n in range(6)]
-        parcels = [Parcel(str(n), "md5", 0, None, keys[n]) for n in range(6)]
-        for chunk in range(2):
-            some = parcels[3 * chunk : 3 * chunk + 3]
-            bench.do(bench.publications.stage, name, "one", chunk, some, 3)
+        name = staged(bench, queue, fifo)
 
         def commit(done: Any, name: Any = name, queue: Queue = queue) -> None:
             bench.publications.commit(name, [Winner("one", 2, 0)], "match", queue.physical(), done)
@@ -230,11 +226,7 @@ def test_a_batch_that_is_published(bench: Bench, fifo: bool, heard: bool) -> Non
 def test_a_chunk_on_its_way(bench: Bench, fifo: bool, heard: bool) -> None:
     for at in range(1, MOST_CALLS):
         queue = bench.queue(fifo=fifo, physical=2)
-        name = PublicationName(queue.record.uid, "app", 0, WHOLE)
-        keys = [f"k{n}" if fifo else None for n in range(6)]
-        for chunk in range(2):
-            some = [Parcel(str(n), "md5", 0, None, keys[n]) for n in range(3 * chunk, 3 * chunk + 3)]
-            bench.do(bench.publications.stage, name, "one", chunk, some, 3)
+        name = staged(bench, queue, fifo)
         bench.do(bench.publications.commit, name, [Winner("one", 2, 0)], "match", queue.physical())
         landing = bench.do(bench.landings.next, None)
         drafts = [Draft(each.message(bench.now_us), bench.now_us, each.deduplication_key) for each in landing.parcels]

@@ -1,21 +1,10 @@
 """Of several processes on the same Redis servers one has a duty."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from rockdove.store.redis.duty import RedisDuties
 from rockdove.store.redis.store import RedisStore
 from tests.support.store import Bench, call
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench("redis", tmp_path)
-    yield made
-    made.close()
 
 
 def test_one_has_it_until_it_leaves_or_is_silent(bench: Bench) -> None:

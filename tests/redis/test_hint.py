@@ -1,21 +1,10 @@
 """What the store on Redis servers believes of a queue without looking, where others use it, too."""
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from rockdove.store.base import UNKNOWN
 from rockdove.store.redis.physical import HINTED_S
 from tests.support.store import Bench
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench("redis", tmp_path)
-    yield made
-    made.close()
 
 
 def test_what_was_true_a_moment_ago_is_not_known_any_more(bench: Bench) -> None:
