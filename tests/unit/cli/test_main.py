@@ -24,7 +24,7 @@ COMMANDS = [
     ("receive",),
     *[("lease", name) for name in ("list", "ack", "release")],
     *[("account", name) for name in ("add", "list", "password", "rotate", "disable", "enable", "remove")],
-    *[("bench", name) for name in ("bdqs", "peers")],
+    *[("bench", name) for name in ("bdqs", "peers", "rds")],
     ("backup",),
     ("check",),
     ("analyse",),
