@@ -215,8 +215,10 @@ class RedisPhysical:
 
         def told(reply: list[Any]) -> None:
             next_us, holds_any, is_noisy = reply
-            holds = bool(holds_any) or self._is_landing
-            self._hint = Hint(int(next_us) if next_us else None, holds, bool(is_noisy))
+            if self._is_landing:
+                # A visit tells who looks that something is about to come.
+                next_us, holds_any = 1, 1
+            self._hint = Hint(int(next_us) if next_us else None, bool(holds_any), bool(is_noisy))
             self._hinted_until_s = monotonic() + HINTED_S
 
         self.server.call(then(done, told), "rd_hint", self.key, self._clock.now_us(), changes=False)
