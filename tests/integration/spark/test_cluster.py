@@ -13,6 +13,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ def _await_workers(page: int, number: int) -> None:
             with urllib.request.urlopen(f"http://127.0.0.1:{page}/json/") as answer:
                 if json.load(answer)["aliveworkers"] == number:
                     return
-        except OSError:
+        except (OSError, ValueError, KeyError, HTTPException):
+            # It is not there yet, or answers before it knows anything.
             pass
         time.sleep(0.2)
     pytest.fail("the workers did not come up")
