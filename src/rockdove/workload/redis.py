@@ -9,9 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-import hiredis
-
+from rockdove.core.errors import MissingExtra
 from rockdove.workload.error import Trouble, WorkloadFailed
+
+try:
+    import hiredis
+except ImportError as error:
+    raise MissingExtra("Redis servers need hiredis; install it with: pip install 'rockdove[redis]'") from error
 
 # A server that is not there after so many seconds never will be.
 START_S = 20.0

@@ -91,7 +91,7 @@ def rds(
     SQLite. CPU is that of the service and of its Redis servers, not of the clients. The services
     record traces, and Spark finds hits and delivery times in them.
 
-    Needs rockdove[spark], Java 17 and redis-server, and takes some minutes. With --out, DIR gets
+    Needs rockdove[spark,redis], Java 17 and redis-server, and takes some minutes. With --out, DIR gets
     rds14.json and rds14.svg.
 
     \b

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from rockdove.core.errors import StoreError
+from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import Done
 
 
@@ -10,6 +11,7 @@ class Flights:
     """Physical queues by their numbers. Each claim tells how much is in flight where it was made."""
 
     def __init__(self) -> None:
+        self._parts: Sequence[PhysicalRecord] = ()
         self._known: dict[int, int] = {}
         # Whether all were asked since this front-end has to do with the queue.
         self.is_known = False
@@ -19,9 +21,11 @@ class Flights:
         """Of physical queues."""
         return max(len(self._known), 1)
 
-    def set_numbers(self, numbers: Sequence[int]) -> None:
-        if self._known.keys() != set(numbers):
-            self._known = {number: self._known.get(number, 0) for number in numbers}
+    def be_of(self, parts: Sequence[PhysicalRecord]) -> None:
+        """These are the physical queues from now on. To say so again and again, for each of them, costs nothing."""
+        if parts is not self._parts:
+            self._parts = parts
+            self._known = {part.number: self._known.get(part.number, 0) for part in parts}
 
     def told(self, number: int, in_flight: int) -> None:
         if number in self._known:

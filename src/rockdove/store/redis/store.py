@@ -26,10 +26,11 @@ from rockdove.store.redis.address import Address
 from rockdove.store.redis.capability import RedisBrowsing, RedisUpkeep
 from rockdove.store.redis.duty import RedisDuties
 from rockdove.store.redis.flight import Flights
+from rockdove.store.redis.landing import LANDING, RedisLandings
 from rockdove.store.redis.lease import RedisLeases
 from rockdove.store.redis.mender import Mender
 from rockdove.store.redis.physical import RedisPhysical, key_of
-from rockdove.store.redis.publish import LANDING, RedisPublications
+from rockdove.store.redis.publish import RedisPublications
 from rockdove.store.redis.record import RedisRecords
 from rockdove.store.redis.server import Ask, Server
 from rockdove.store.redis.servers import Servers
@@ -62,9 +63,9 @@ class RedisStore:
         self.records = RedisRecords(self.servers, self.ledger, clock, rng, self._tasks)
         leases = RedisLeases(self.servers, clock, self._tasks)
         self.leases: Leases | None = leases
-        self._publications = RedisPublications(self.servers, clock, self._tasks, self._find)
-        self.publications: Publications | None = self._publications
-        self.landings: Landings | None = self._publications
+        self._landings = RedisLandings(self.servers, clock, self._tasks, self._find)
+        self.landings: Landings | None = self._landings
+        self.publications: Publications | None = RedisPublications(self.servers, clock, self._tasks, self._landings)
         self.browsing = RedisBrowsing()
         self.upkeep = RedisUpkeep(clock)
         self.duties: Duties | None = RedisDuties(self.servers)
@@ -95,7 +96,7 @@ class RedisStore:
         self._is_open = True
         for server in self.servers.up:
             self.records.is_back(server)
-            await self._publications.is_back(server)
+            await self._landings.is_back(server)
         self.mender.start()
         return self.ledger.snapshot()
 
@@ -132,7 +133,7 @@ class RedisStore:
 
     def physical(self, queue: QueueRecord, record: PhysicalRecord) -> RedisPhysical:
         flights = self._flights.setdefault(queue.uid, Flights())
-        flights.set_numbers([part.number for part in queue.physical])
+        flights.be_of(queue.physical)
         found = self._physical.get(record.number)
         if found is not None and found.record.prefix == record.prefix:
             found.take_record(record)
@@ -172,7 +173,7 @@ class RedisStore:
             self.records.changed(server, int(text))
             return
         if channel == LANDING.encode():
-            self._publications.heard(text)
+            self._landings.heard(text)
             return
         visible, _, next_us = text.partition(b" ")
         self.arrivals.tell(int(channel[4:-1]), int(visible), int(next_us) if next_us else None)
@@ -184,7 +185,7 @@ class RedisStore:
         """It may have missed changes of records, and whoever waits may have missed messages."""
         if self._is_open:
             self.records.is_back(server)
-            self._tasks.run(self._publications.is_back(server))
+            self._tasks.run(self._landings.is_back(server))
             for number in [number for number in self.arrivals.heard if self.servers.of_physical(number) is server]:
                 server.listen(key_of(number))
                 self.arrivals.tell(number, 1)

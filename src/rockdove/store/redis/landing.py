@@ -1,0 +1,234 @@
+"""What is published and has to land: brought from the home of a logical queue to its physical queues, chunk by chunk.
+
+See the comment at the head of `functions/publish.lua`.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from rockdove.core.clock import Clock
+from rockdove.core.errors import QueueGone, StoreError
+from rockdove.core.publication import Landing, Parcel, PublicationName
+from rockdove.store.base import Appended, Done, Draft, Physical
+from rockdove.store.common.gone import GonePhysical, gone
+from rockdove.store.redis.keyed import Piece
+from rockdove.store.redis.physical import RedisPhysical, home_key_of
+from rockdove.store.redis.server import AlreadyThere, Server
+from rockdove.store.redis.servers import Servers
+from rockdove.store.redis.tasks import Tasks
+
+# Where servers tell of queues with something to land, and with nothing left.
+LANDING = "rd:landing"
+# Seconds between two looks at what others are landing.
+LOOK_S = 0.1
+# Physical queues remember for an hour what has landed. A process that was stopped for so many seconds does not go on.
+LATE_S = 600
+
+_decode = msgspec.msgpack.Decoder(list[Parcel]).decode
+
+
+class RedisLanding(Landing):
+    """``index`` counts the chunks of all that lands under the token."""
+
+    token: str
+    index: int
+
+
+class Route(Struct, array_like=True):
+    """Which messages of a chunk go to a physical queue, by their places in the chunk."""
+
+    number: int
+    places: list[int]
+
+
+_encode_routes = msgspec.json.Encoder().encode
+_decode_routes = msgspec.json.Decoder(list[Route]).decode
+
+
+class RedisLandings:
+    """See `rockdove.store.base.Landings`. ``physical`` finds a physical queue by its number."""
+
+    def __init__(self, servers: Servers, clock: Clock, tasks: Tasks, physical: Callable[[int], RedisPhysical]) -> None:
+        self._servers = servers
+        self._clock = clock
+        self._tasks = tasks
+        self._physical = physical
+        # What the home knows this process by.
+        self.lander = secrets.token_hex(6)
+        self._new: Callable[[], None] = lambda: None
+        # Who waits for something to land.
+        self._waiting: set[asyncio.Event] = set()
+
+    def begin(self, queue: str) -> None:
+        """Something was published that has to land."""
+        self._servers.landing.add(queue)
+        self._new()
+
+    async def wait(self, name: PublicationName) -> None:
+        """Until nothing is left of it to land."""
+        while not await self._at_home(name.queue, "rd_has_landed", text_of(name)):
+            event = asyncio.Event()
+            self._waiting.add(event)
+            try:
+                async with asyncio.timeout(1):
+                    await event.wait()
+            except TimeoutError:
+                # Servers may have been lost, and with them what they told.
+                continue
+            finally:
+                self._waiting.discard(event)
+
+    def on_landing(self, call: Callable[[], None]) -> None:
+        self._new = call
+
+    def heard(self, text: bytes) -> None:
+        """A server tells: the uid of a queue, and 1 if something is to land."""
+        uid, _, is_landing = text.decode().rpartition(" ")
+        if is_landing == "1":
+            self._servers.landing.add(uid)
+            self._new()
+        else:
+            self._servers.landing.discard(uid)
+            for event in self._waiting:
+                event.set()
+
+    async def is_back(self, server: Server) -> None:
+        """See what is to land by the word of a server that is there, perhaps again."""
+        flat = await server.ask("rd_landing_places", "rd")
+        uids = {uid.decode() for uid in flat[::2]}
+        landing = self._servers.landing
+        landing -= {uid for uid in landing if self._servers.home(uid) is server}
+        landing |= uids
+        if uids:
+            self._new()
+
+    def next(self, after: PublicationName | None, done: Done[Landing | None]) -> None:
+        self._tasks.tell(self._next("" if after is None else f"{after.queue}\0{text_of(after)}"), done)
+
+    async def _next(self, after: str) -> Landing | None:
+        while True:
+            busy = False
+            for server in {self._servers.home(uid) for uid in self._servers.landing}:
+                if not server.is_up:
+                    continue
+                reply = await server.ask("rd_next_landing", "rd", self.lander, after)
+                if isinstance(reply, list):
+                    return _landing(reply)
+                busy = busy or reply == b"busy"
+            if not busy:
+                return None
+            await asyncio.sleep(LOOK_S)
+
+    def land(
+        self,
+        landing: Landing,
+        drafts: Sequence[Draft],
+        parts: Sequence[tuple[Physical, Sequence[int]]],
+        done: Done[list[Appended] | None],
+    ) -> None:
+        assert isinstance(landing, RedisLanding)
+        if any(isinstance(physical, GonePhysical) for physical, _ in parts):
+            done(gone())
+            return
+        routes = [Route(physical.record.number, list(chosen)) for physical, chosen in parts]
+        self._tasks.tell(self.land_chunk(landing.name.queue, landing.token, landing.index, drafts, routes), done)
+
+    async def land_chunk(
+        self, queue: str, token: str, index: int, drafts: Sequence[Draft], routes: Sequence[Route]
+    ) -> list[Appended] | None:
+        """Bring a chunk to its places. None: it was there already, all or some of it, or was purged."""
+        began_s = monotonic()
+        appended: dict[int, Appended] = {}
+        proposed = {at: route.number for route in routes for at in route.places}
+        refused: set[int] = set()
+        touched: set[int] = set()
+        left, turn = list(range(len(drafts))), 0
+        is_known = False
+        while left:
+            proposal = routes_of([proposed[at] for at in left], left)
+            # What was refused goes elsewhere, if anybody has said where to.
+            is_stale = bool(refused & {route.number for route in proposal})
+            text = b"" if is_stale else _encode_routes(proposal)
+            reply = await self._at_home(queue, "rd_plan", token, index, turn, text)
+            if not reply:
+                return None
+            if reply == b"open":
+                raise gone()
+            if monotonic() - began_s > LATE_S:
+                raise StoreError("this process was stopped for so long that others may have done it")
+            left = []
+            for route, outcome in await self._land_round(_decode_routes(reply), Piece(token, index, turn), drafts):
+                touched.add(route.number)
+                if isinstance(outcome, QueueGone):
+                    refused.add(route.number)
+                    left += route.places
+                elif isinstance(outcome, AlreadyThere):
+                    is_known = True
+                elif isinstance(outcome, StoreError):
+                    raise outcome
+                else:
+                    appended.update(zip(route.places, outcome, strict=True))
+            turn += bool(left)
+        if not await self._at_home(queue, "rd_landed", token, index, turn):
+            return None
+        for number in touched:
+            server, key = self._physical(number).server, self._physical(number).key
+            server.call(lambda reply: None, "rd_forget_token", key, self._clock.now_us(), token)
+        return None if is_known else [appended[at] for at in range(len(drafts))]
+
+    async def _land_round(
+        self, routes: Sequence[Route], piece: Piece, drafts: Sequence[Draft]
+    ) -> list[tuple[Route, Any]]:
+        told = await asyncio.gather(
+            *(self._land_some(route, piece, [drafts[at] for at in route.places]) for route in routes)
+        )
+        return list(zip(routes, told, strict=True))
+
+    async def _land_some(self, route: Route, piece: Piece, drafts: Sequence[Draft]) -> list[Appended] | StoreError:
+        future: asyncio.Future[list[Appended] | StoreError] = asyncio.get_running_loop().create_future()
+
+        def done(outcome: list[Appended] | StoreError) -> None:
+            if not future.done():
+                future.set_result(outcome)
+
+        self._physical(route.number).land(drafts, piece, done)
+        return await future
+
+    async def _at_home(self, queue: str, function: str, *words: Any) -> Any:
+        return await self._servers.home(queue).ask(function, home_key_of(queue), *words)
+
+
+def text_of(name: PublicationName) -> str:
+    return f"{name.application}\0{name.batch:020d}{name.partition + 1:010d}"
+
+
+def _name(queue: str, text: str) -> PublicationName:
+    application, _, digits = text.rpartition("\0")
+    return PublicationName(queue, application, int(digits[:20]), int(digits[20:]) - 1)
+
+
+def _landing(reply: Sequence[bytes]) -> RedisLanding:
+    uid, token, publication, attempt, chunk, index, at_us, messages = reply
+    return RedisLanding(
+        name=_name(uid.decode(), publication.decode()),
+        attempt=attempt.decode().rpartition("\0")[2],
+        chunk=int(chunk),
+        at_us=int(at_us),
+        parcels=_decode(messages),
+        token=token.decode(),
+        index=int(index),
+    )
+
+
+def routes_of(numbers: Sequence[int], places: Sequence[int] | None = None) -> list[Route]:
+    """By physical queue; the places are those of the numbers, or given."""
+    routes: dict[int, list[int]] = {}
+    for at, number in zip(range(len(numbers)) if places is None else places, numbers, strict=True):
+        routes.setdefault(number, []).append(at)
+    return [Route(number, chosen) for number, chosen in routes.items()]
