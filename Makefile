@@ -8,12 +8,13 @@ BIN := .venv/bin
 JAVASCRIPT := tests/integration/javascript
 QUERY_SDK := .setup/query-sdk
 NODE_MODULES := $(JAVASCRIPT)/node_modules/.package-lock.json
+CASSANDRA_JARS := .setup/cassandra/lib/fetched
 
 # Tests start hundreds of programs: each would compile all its modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 # What `make test` runs, in this order; each but lint is also `make test-<stage>`.
-STAGES := lint test-quick test-redis $(if $(wildcard tests/faults/test_*.py),test-faults) test-clients test-query test-spark
+STAGES := lint test-quick test-redis test-cassandra $(if $(wildcard tests/faults/test_*.py),test-faults) test-clients test-query test-spark
 
 # Contracts that take their time, because clients in them do: they run with the faults.
 SLOW := tests/contract/abuse tests/contract/transport
@@ -54,13 +55,21 @@ test: setup needs-clients needs-spark ## everything CI runs: lint, then all stag
 
 .PHONY: test-quick
 test-quick: environment ## tests that need Python alone; a few minutes
-	$(PYTEST) tests --ignore tests/integration --ignore tests/faults --ignore tests/redis $(patsubst %,--ignore %,$(SLOW) $(PAGES)) $(ARGS)
+	$(PYTEST) tests --ignore tests/integration --ignore tests/faults --ignore tests/redis --ignore tests/cassandra --ignore tests/kubernetes $(patsubst %,--ignore %,$(SLOW) $(PAGES)) $(ARGS)
 
 .PHONY: test-redis
-test-redis: environment ## the store on real Redis servers: its contract, kills, and servers that come back
-	@scripts/need.sh redis-server=redis-server cc=build-essential
+test-redis: environment ## the store on real Redis servers: its contract, kills, and servers that come back; front-ends that come and go
+	@scripts/need.sh redis-server=redis-server nginx=nginx-light cc=build-essential
 	TEST_STORE=redis $(PYTEST) tests/contract/store tests/redis $(ARGS)
 	TEST_SERVICE=redis $(PYTEST) tests/contract/sqs tests/contract/gate $(ARGS)
+
+# Tests of a stage that share one node.
+CASSANDRA_TESTS := TEST_STORE=cassandra $(PYTEST) tests/contract/store tests/cassandra $(ARGS) && \
+	TEST_SERVICE=cassandra $(PYTEST) tests/contract/sqs tests/contract/gate $(ARGS)
+
+.PHONY: test-cassandra
+test-cassandra: environment cassandra-jars ## the store on a real Cassandra: its contract, and front-ends that share it
+	$(BIN)/python scripts/cassandra/nodes.py run 1 bash -c '$(CASSANDRA_TESTS)'
 
 .PHONY: test-faults
 test-faults: setup ## tests that kill, cut and fill the disk; the contract of the service over several front-ends
@@ -86,6 +95,34 @@ $(QUERY_SDK)/installed: tests/integration/query-sdk.txt | setup
 test-spark: setup needs-spark ## queues as tables and traces on Spark, on this machine and on a small cluster
 	@scripts/need.sh redis-server=redis-server
 	$(PYTEST) --dist loadgroup -o faulthandler_timeout=$(HANGS_S) tests/integration/spark $(ARGS)
+
+# Not one of the stages: building the control plane takes a quarter of an hour.
+.PHONY: test-kube
+test-kube: environment ## workers on a real Kubernetes control plane, which is built from source, once; needs Go
+	@scripts/kubernetes/build.sh
+	$(BIN)/pytest -n 0 tests/kubernetes $(ARGS)
+
+# How many nodes `make cassandra` starts: NODES=3
+NODES ?= 1
+
+.PHONY: cassandra
+cassandra: environment cassandra-jars ## start Cassandra on 127.0.0.1, or on 127.0.0.1 to 127.0.0.3 with NODES=3
+	@$(BIN)/python scripts/cassandra/nodes.py start $(NODES)
+
+.PHONY: cassandra-stop
+cassandra-stop: environment ## stop what `make cassandra` has started; the data stays in .setup/cassandra/run
+	@$(BIN)/python scripts/cassandra/nodes.py stop 3
+
+.PHONY: cassandra-jars
+cassandra-jars:
+	@scripts/need.sh java=default-jre-headless mvn=maven
+	@$(MAKE) --silent $(CASSANDRA_JARS)
+
+$(CASSANDRA_JARS): scripts/cassandra/pom.xml
+	@echo 'rockdove: fetching Cassandra with Maven' >&2
+	@rm -rf $(@D)
+	@mvn -B -q -f $< -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$(@D) org.apache.maven.plugins:maven-dependency-plugin:3.10.0:copy-dependencies
+	@touch $@
 
 .PHONY: needs-spark
 needs-spark:
@@ -122,7 +159,7 @@ licences: environment ## write docs/reference/licences.md anew
 	@$(BIN)/python scripts/licences.py
 
 .PHONY: bench
-bench: setup ## our speed beside a server that stores nothing, driven by wrk; the analysis of a trace; queues in Spark; the models of a queue
+bench: setup cassandra-jars ## our speed beside a server that stores nothing, driven by wrk; the analysis of a trace; queues in Spark; the models of a queue
 	@scripts/need.sh wrk=wrk redis-server=redis-server
 	@$(BIN)/python -m bench.run $(ARGS)
 	@$(BIN)/python -m bench.workers $(ARGS)
@@ -132,7 +169,9 @@ bench: setup ## our speed beside a server that stores nothing, driven by wrk; th
 	@$(BIN)/python -m bench.analysis --events 1000000 --queues 50000 --rounds 2
 	@$(BIN)/python -m bench.whole
 	@$(BIN)/python -m bench.held
+	@$(BIN)/python -m bench.miss
 	@$(BIN)/rockdove bench rds
+	@$(BIN)/python -m bench.cassandra
 	@$(BIN)/python -m bench.queues
 	@$(BIN)/python -m bench.petri
 	@$(BIN)/python -m bench.capacity
@@ -143,17 +182,19 @@ bench-peers: setup ## the same loads on ElasticMQ and moto
 	@$(BIN)/python -m bench.peers $(ARGS)
 
 .PHONY: bench-long
-bench-long: setup ## ten million messages in one queue, 200 clients for ten minutes, very many queues, attacks, histories
+bench-long: setup cassandra-jars ## ten million messages in one queue, 200 clients for ten minutes, very many queues, attacks, histories
 	@scripts/need.sh wrk=wrk cc=build-essential redis-server=redis-server
 	@$(BIN)/python -m bench.depth $(ARGS)
 	@$(BIN)/python -m bench.analysis --events 50000000
 	@$(BIN)/python -m bench.soak $(SOAK_ARGS)
 	@$(BIN)/python -m bench.many
+	@$(BIN)/python -m bench.flat
 	@$(BIN)/python -m bench.abuse
 	@$(BIN)/python -m bench.history --store sqlite
 	@$(BIN)/python -m bench.history --store sqlite --workers 0
 	@$(BIN)/python -m bench.history --store memory
 	@$(BIN)/python -m bench.history --store redis
+	@$(BIN)/python -m bench.history --store cassandra
 
 .PHONY: clean
 clean: ## remove the environment, the npm packages and every cache; the data folder stays
