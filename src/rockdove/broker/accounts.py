@@ -1,7 +1,9 @@
 """The accounts of a service: who there is, whose key is whose, and what an administrator may change."""
 
+import logging
 from collections.abc import Callable
 from functools import partial
+from time import monotonic
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,6 +28,11 @@ from rockdove.store.common.keyfile import KeySource
 
 # All of them are one thing: see `rockdove.store.base.record`.
 _ACCOUNTS = "accounts"
+
+log = logging.getLogger("rockdove")
+
+# Seconds between two looks for a key file that is missing.
+LOOK_S = 1.0
 # Queues named at most in a message.
 _TOLD = 5
 
@@ -69,6 +76,10 @@ class Accounts:
         self._former: set[str] = set()
         self._secrets: dict[str, str] = {}
         self._by_key: dict[str, tuple[Account, str]] = {}
+        # Why some cannot sign in here, in words for the operator, and when that was looked at last.
+        self.trouble: str | None = None
+        self._looked_s = 0.0
+        self._has_begun = False
 
     # Records, see `rockdove.broker.feed.RecordFollower`.
 
@@ -79,6 +90,7 @@ class Accounts:
         if self.exist and not (self._by_id or self._former):
             self.on_vanished()
         self._index()
+        self._has_begun = True
 
     def apply(self, change: Change) -> None:
         match change:
@@ -94,7 +106,14 @@ class Accounts:
 
     def by_key(self, access_key: str) -> tuple[Account, str] | None:
         """Whose key this is, and its secret. None if nobody's, or that of an account that is disabled."""
+        self.look()
         return self._by_key.get(access_key)
+
+    def look(self) -> str | None:
+        """Why some cannot sign in here; None: all can. The key file may be there by now."""
+        if self.trouble is not None and monotonic() - self._looked_s > LOOK_S:
+            self._index()
+        return self.trouble
 
     def by_id(self, id: str) -> Account | None:
         """Also one that is disabled."""
@@ -233,16 +252,27 @@ class Accounts:
         return account
 
     def _index(self) -> None:
+        """Raises `DataFolderError` at the start only: later, who cannot be known is refused."""
+        trouble, self.trouble = self.trouble, None
+        self._looked_s = monotonic()
         for account in self._by_id.values():
             for key in account.keys:
                 if key.access_key not in self._secrets:
-                    self._secrets[key.access_key] = self._open(account, key)
+                    try:
+                        self._secrets[key.access_key] = self._open(account, key)
+                    except DataFolderError as error:
+                        if not self._has_begun:
+                            raise
+                        self.trouble = str(error)
+        if self.trouble not in (None, trouble):
+            log.error("accounts cannot be used here: %s", self.trouble, extra={"event": "accounts-unreadable"})
         before = self._by_key
         self._by_key = {
             key.access_key: (account, self._secrets[key.access_key])
             for account in self._by_id.values()
             if account.enabled
             for key in account.keys
+            if key.access_key in self._secrets
         }
         kept = {key.access_key for account in self._by_id.values() for key in account.keys}
         self._secrets = {access_key: secret for access_key, secret in self._secrets.items() if access_key in kept}
@@ -299,7 +329,7 @@ class Accounts:
     def _missing(self) -> DataFolderError:
         return DataFolderError(
             f"there are accounts, but the key file {self._key.place} that opens their secrets is missing; "
-            "put it back from a backup"
+            "put it back from a backup, or copy it from another front-end of the same store"
         )
 
     def _open(self, account: Account, key: Key) -> str:

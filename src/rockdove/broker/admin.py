@@ -48,12 +48,13 @@ class Admin:
         fifo = attribute.is_fifo(attributes)
         _check_name(name, fifo)
         attribute.check(attributes, fifo)
+        attribute.check_claim(attributes, fifo, self._store.has_fast_claims)
         _check_tags(tags)
 
         async def attempt(seen: int) -> None:
             there = self._directory.record(account, name)
             if there is not None:
-                differing = attribute.differing(attributes, there.attributes, there.fifo)
+                differing = attribute.differing(attributes, there.attributes, there.fifo, self._store.has_fast_claims)
                 if differing is not None:
                     raise QueueNameExists(
                         f"A queue already exists with the same name and a different value for attribute {differing}"
@@ -122,6 +123,7 @@ class Admin:
             record = _living(queue)
             merged = attribute.merge(record.attributes, changes)
             attribute.check_together(attribute.effective(merged, queue.fifo))
+            attribute.check_claim(merged, queue.fifo, self._store.has_fast_claims)
             self._check_redrive(queue.key, changes, queue.fifo)
             physical = await self._resized(record, int(changes.get("RockdovePhysicalQueues", len(record.staying))))
             now_us = self._clock.now_us()
@@ -189,7 +191,7 @@ class Admin:
             return replace(record, physical=kept)
 
         if empty:
-            await self._change(queue, changed)
+            await self.change(queue, changed)
 
     async def set_physical(self, queue: Queue, index: int, weight: float | None, state: PhysicalState | None) -> None:
         """Change what a physical queue takes part in, or its share of new messages."""
@@ -197,7 +199,7 @@ class Admin:
             raise MissingParameter("The request must contain the parameter Weight or State.")
         if weight is not None and not 0 <= weight <= limits.MAX_WEIGHT:
             raise InvalidParameterValue(
-                f"Value {weight:g} for parameter Weight is invalid. "
+                f"Value {weight:.12g} for parameter Weight is invalid. "
                 f"Reason: Must be between 0 and {limits.MAX_WEIGHT:,}."
             )
         if queue.fifo and (weight is not None or state is PhysicalState.DRAINING):
@@ -217,7 +219,7 @@ class Admin:
             )
             return replace(record, physical=[*record.physical[:index], new, *record.physical[index + 1 :]])
 
-        await self._change(queue, changed)
+        await self.change(queue, changed)
 
     async def attributes(self, queue: Queue, names: list[str]) -> dict[str, str]:
         told = {
@@ -230,7 +232,7 @@ class Admin:
             told["ApproximateNumberOfMessages"] = str(counts.visible)
             told["ApproximateNumberOfMessagesNotVisible"] = str(counts.in_flight)
             told["ApproximateNumberOfMessagesDelayed"] = str(counts.delayed)
-        return attribute.selected(names, queue.record.attributes, queue.fifo, told)
+        return attribute.selected(names, queue.record.attributes, queue.fifo, told, self._store.has_fast_claims)
 
     async def tag(self, queue: Queue, tags: Mapping[str, str]) -> None:
         if not tags:
@@ -241,7 +243,7 @@ class Admin:
             _check_tags(merged)
             return replace(record, tags=merged)
 
-        await self._change(queue, changed)
+        await self.change(queue, changed)
 
     async def untag(self, queue: Queue, keys: list[str]) -> None:
         if not keys:
@@ -254,7 +256,7 @@ class Admin:
         def changed(record: QueueRecord) -> QueueRecord:
             return replace(record, tags={key: value for key, value in record.tags.items() if key not in keys})
 
-        await self._change(queue, changed)
+        await self.change(queue, changed)
 
     async def add_permission(self, queue: Queue, label: str, accounts: list[str], actions: list[str]) -> None:
         await self._change_policy(queue, lambda text: policy.grant(text, queue.arn, label, accounts, actions))
@@ -268,9 +270,9 @@ class Admin:
             merged = attribute.merge(record.attributes, {"Policy": text or ""})
             return replace(record, attributes=merged, modified_us=self._clock.now_us())
 
-        await self._change(queue, changed)
+        await self.change(queue, changed)
 
-    async def _change(self, queue: Queue, change: Callable[[QueueRecord], QueueRecord]) -> None:
+    async def change(self, queue: Queue, change: Callable[[QueueRecord], QueueRecord]) -> None:
         async def attempt(seen: int) -> None:
             await self._put(change(_living(queue)), seen)
 

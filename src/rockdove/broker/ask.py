@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from rockdove.core.errors import (
     Fault,
+    NoMajority,
     QueueAway,
     QueueDoesNotExist,
     QueueGone,
@@ -23,7 +24,12 @@ T = TypeVar("T")
 
 
 class PhysicalQueueUnavailable(ServiceUnavailable):
-    """A physical queue cannot be reached, though others may be; it was not asked. To clients it is like its parent."""
+    """A physical queue cannot be reached, though others may be; it was not asked. To clients it is like its parent.
+
+    ``numbers``: which, where several were meant.
+    """
+
+    numbers: frozenset[int] = frozenset()
 
 
 async def ask(call: Callable[[Callable[[T | StoreError | Fault], None]], None]) -> T:
@@ -57,7 +63,13 @@ def unavailable(error: StoreError) -> Fault:
         # Whoever has not heard of it may have to ask again: another process has purged or deleted it.
         return QueueDoesNotExist()
     if isinstance(error, QueueAway):
-        return PhysicalQueueUnavailable()
+        fault = PhysicalQueueUnavailable()
+        fault.numbers = error.numbers
+        return fault
+    if isinstance(error, NoMajority):
+        return ServiceUnavailable(
+            "Queues and accounts cannot be changed while most of the store's servers are away. Please try again."
+        )
     return (
         ServiceUnavailable("The disk is full. Please try again.")
         if isinstance(error, StoreFull)

@@ -3,17 +3,26 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from rockdove.broker.ask import PhysicalQueueUnavailable
 from rockdove.broker.context import Context
 from rockdove.broker.deadletter import letters
 from rockdove.broker.gather import Gatherer
 from rockdove.broker.queue import Queue
 from rockdove.broker.transfer import transfer
-from rockdove.core.errors import Fault
+from rockdove.core.errors import Fault, ServiceInterrupted
 from rockdove.core.message import Entry
 from rockdove.store.base import Physical
 
 # Called with what went wrong.
 Buried: TypeAlias = Callable[[Fault | None], None]
+
+
+def comes_back(fault: Fault) -> bool:
+    """Whether dead letters are kept back because of it, and not delivered once more: their queue is away for a while.
+
+    They are tried again after another visibility timeout.
+    """
+    return isinstance(fault, PhysicalQueueUnavailable | ServiceInterrupted)
 
 
 def dead_letter_target(context: Context, queue: Queue) -> Queue | None:
@@ -51,8 +60,8 @@ def bury(context: Context, queue: Queue, physical: Physical, dead: Sequence[Entr
         if context.watch is not None and fault is None:
             context.watch.dead_lettered(queue, physical, dead)
         context.store.delivered(physical, [(each.id, each.receive_count) for each in dead])
-        if fault is None:
-            done(None)
+        if fault is None or comes_back(fault):
+            done(fault)
         else:
             _show_again(context, queue, physical, dead, lambda _: done(fault))
 

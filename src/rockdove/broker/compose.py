@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from rockdove.core.clock import SECOND_US
 from rockdove.core.digest import attributes_md5, body_md5
 from rockdove.core.errors import InvalidMessageContents, InvalidParameterValue, MissingParameter
 from rockdove.core.message import Attribute, Extra, Message
+from rockdove.core.publication import Parcel
 from rockdove.store.base import Draft
 
 # What XML 1.0 cannot carry, and SQS therefore does not take.
@@ -114,6 +115,19 @@ def _deduplication_key(queue: Queue, extra: Extra) -> str:
         # No id holds a space.
         return f"{extra.group_id} {extra.deduplication_id}"
     return extra.deduplication_id or ""
+
+
+def unpack(queue: Queue, parcels: Sequence[Parcel], at_us: int) -> list[Draft]:
+    """What was staged, as if sent at a time. The delay of a FIFO queue is the one that it has now."""
+    delay_us = queue.settings.delay_us if queue.fifo else None
+    return [
+        Draft(
+            parcel.message(at_us),
+            at_us + (parcel.delay_us if delay_us is None else delay_us),
+            parcel.deduplication_key,
+        )
+        for parcel in parcels
+    ]
 
 
 def _delay_us(queue: Queue, delay_s: int) -> int:

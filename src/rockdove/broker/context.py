@@ -74,7 +74,7 @@ class Context:
     waiting: WaitingRoom = field(default_factory=WaitingRoom)
     # A lease may be asked for again by any number of clients, and is as large as an answer can be.
     lease_turns: MemoryTurns = field(default_factory=lambda: MemoryTurns(LEASES_AT_ONCE))
-    monitor: Monitor = field(default_factory=Monitor)
+    monitor: Monitor = field(init=False)
     claims: Claims = field(default_factory=Claims)
     naps: Naps = field(init=False)
     # Of what is bounded for all processes together, each may use one part of so many.
@@ -83,4 +83,5 @@ class Context:
     watch: Watch | None = None
 
     def __post_init__(self) -> None:
+        self.monitor = Monitor(self.store)
         self.naps = Naps(self.store)

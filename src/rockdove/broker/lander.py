@@ -4,13 +4,14 @@ import asyncio
 from functools import partial
 
 from rockdove.broker.ask import ask
+from rockdove.broker.compose import unpack
 from rockdove.broker.context import Context
 from rockdove.broker.placing import place_all
 from rockdove.broker.queue import Queue
 from rockdove.broker.route import Parts
 from rockdove.core.errors import Fault
 from rockdove.core.publication import Landing, PublicationName
-from rockdove.store.base import Appended, Draft, Landings
+from rockdove.store.base import Appended, Landings
 
 # Seconds until what the store could not do is tried again.
 AGAIN_S = 0.5
@@ -54,14 +55,27 @@ class Lander:
 
     async def _land_all(self, landings: Landings) -> None:
         last: PublicationName | None = None
+        # What has failed since something has landed.
+        failed: set[tuple[PublicationName, str, int]] = set()
         while (landing := await _next(landings, last)) is not None:
             last = landing.name
+            which = (last, landing.attempt, landing.chunk)
+            if which in failed:
+                # All others have had their turn.
+                await asyncio.sleep(AGAIN_S)
+                failed.clear()
             queue = self._queue(last.queue)
             if queue is None:
                 # It is being deleted, and takes what has not landed along.
-                await asyncio.sleep(AGAIN_S)
-            else:
+                failed.add(which)
+                continue
+            try:
                 await self._land(landings, landing, queue)
+            except Fault:
+                # The store has a fault of its own to tell. What waits for a server that is away holds nothing else up.
+                failed.add(which)
+            else:
+                failed.clear()
 
     def _queue(self, uid: str) -> Queue | None:
         directory = self._context.directory
@@ -78,7 +92,7 @@ class Lander:
     async def _land(self, landings: Landings, landing: Landing, queue: Queue) -> None:
         # In a FIFO queue times of sending grow with the places: there it is as if sent now.
         at_us = self._context.clock.now_us() if queue.fifo else landing.at_us
-        drafts = [Draft(each.message(at_us), at_us + each.delay_us, each.deduplication_key) for each in landing.parcels]
+        drafts = unpack(queue, landing.parcels, at_us)
 
         async def land(parts: Parts) -> list[Appended] | None:
             return await ask(partial(landings.land, landing, drafts, parts))

@@ -7,12 +7,13 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from rockdove.broker.ask import ask, need, unavailable
-from rockdove.broker.burial import bury, max_receives
+from rockdove.broker.burial import bury, comes_back, max_receives
 from rockdove.broker.context import Context
 from rockdove.broker.queue import Queue
 from rockdove.broker.receive import LANDING_S, Delivery
 from rockdove.broker.wait import WaitingRequest
 from rockdove.core import ids, limits
+from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import Fault, LeaseEnded, QueueDoesNotExist, ServiceUnavailable, StoreError
 from rockdove.core.lease import Holder, Lease, LeaseName
 from rockdove.core.message import Entry
@@ -102,7 +103,8 @@ class LeaseRequest(WaitingRequest):
         context, settings = self._context, self._queue.settings
         return Want(
             limit=self._limit,
-            timeout_us=settings.visibility_timeout_us,
+            # Only the dead are hidden for so long. If they cannot be moved, they must not be met again at once.
+            timeout_us=max(settings.visibility_timeout_us, SECOND_US),
             max_receives=0 if self._spares_dead else max_receives(context, self._queue),
             sent_after_us=context.clock.now_us() - settings.retention_us,
             delay_us=settings.delay_us,
@@ -132,9 +134,10 @@ class LeaseRequest(WaitingRequest):
     def _buried(self, leased: Leased, fault: Fault | None) -> None:
         """What stood behind the dead may be visible now."""
         self._burying -= 1
-        self._spares_dead = self._spares_dead or fault is not None
+        is_away = fault is not None and comes_back(fault)
+        self._spares_dead = self._spares_dead or (fault is not None and not is_away)
         if not self._burying:
-            self._go_on(leased, self._look)
+            self._go_on(leased, self._wait_on if is_away else self._look)
 
     def _go_on(self, leased: Leased, without: Callable[[], None]) -> None:
         match leased.outcome:

@@ -58,6 +58,10 @@ class Placing:
         route(self._queue, [self._drafts[at] for at in places], partial(self._routed, places))
 
     def _routed(self, places: list[int], parts: Parts | Fault) -> None:
+        if isinstance(parts, QueueDoesNotExist) and self._queue.alive and self._tries < MOST_TRIES:
+            # A physical queue knows a later record than this process.
+            self._try_again(places)
+            return
         if isinstance(parts, Fault):
             self._done(parts)
             return
@@ -108,12 +112,21 @@ async def place_all(
     records: Records, queue: Queue, drafts: Sequence[Draft], append: Callable[[Parts], Awaitable[T]]
 ) -> T:
     """The same for who brings all of them in one step, or none."""
-    for _ in range(MOST_TRIES):
-        parts: Parts = await ask(partial(route, queue, drafts))
+    tries = 0
+    while tries < MOST_TRIES:
+        parts: Parts = []
         try:
+            parts = await ask(partial(route, queue, drafts))
             return await append(parts)
         except QueueDoesNotExist:
+            tries += 1
             await ask(records.catch_up)
             if not queue.alive:
+                raise
+        except PhysicalQueueUnavailable as fault:
+            # Those that cannot be reached cost no try: there may be many of them.
+            away = [physical for physical, _ in parts if physical.record.number in fault.numbers]
+            may_go_on = [queue.goes_round(physical) for physical in away]
+            if not may_go_on or not may_go_on[-1]:
                 raise
     raise ServiceUnavailable()

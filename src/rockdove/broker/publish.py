@@ -7,6 +7,7 @@ from functools import partial
 from msgspec import Struct
 
 from rockdove.broker.ask import ask, need
+from rockdove.broker.compose import unpack
 from rockdove.broker.context import Context
 from rockdove.broker.placing import place_all
 from rockdove.broker.queue import Queue
@@ -131,9 +132,7 @@ class Publisher:
 
     async def _finish(self, queue: Queue, name: PublicationName, attempt: str, parcels: Sequence[Parcel]) -> Report:
         now_us = self._context.clock.now_us()
-        drafts = [
-            Draft(parcel.message(now_us), now_us + parcel.delay_us, parcel.deduplication_key) for parcel in parcels
-        ]
+        drafts = unpack(queue, parcels, now_us)
         parts: list[tuple[Physical, list[Draft]]] = []
 
         async def append(places: Parts) -> Published:

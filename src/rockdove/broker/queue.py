@@ -186,23 +186,23 @@ class Queue:
                 raise ServiceUnavailable("The physical queue of this message group is down. Please try again.")
             return self.physical[at]
         if self._rotation.is_empty:
-            raise ServiceUnavailable("All physical queues of this queue are down. Please try again.")
-        at = self._rotation.next()
+            raise ServiceUnavailable("No physical queue takes messages: all that could are down. Please try again.")
+        place = None
         if self._away:
             now_s = asyncio.get_running_loop().time()
             self._away = {number: until_s for number, until_s in self._away.items() if until_s > now_s}
-            for _ in self._rotation.places:
-                if self.physical_records[at].number not in self._away:
-                    break
-                at = self._rotation.next()
-        return self.physical[at]
+            place = self._rotation.next_of(self._is_reached)
+        return self.physical[self._rotation.next() if place is None else place]
+
+    def _is_reached(self, at: int) -> bool:
+        return self.physical_records[at].number not in self._away
 
     def goes_round(self, physical: Physical) -> bool:
         """A physical queue cannot be reached: whether messages can go to another instead, which they do for a while."""
         if self.fifo:
             return False
         self._away[physical.record.number] = asyncio.get_running_loop().time() + AWAY_S
-        return any(self.physical_records[at].number not in self._away for at in self._rotation.places)
+        return any(map(self._is_reached, (*self._rotation.places, *self._rotation.spare)))
 
     # The dequeue policy's view.
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from rockdove.broker.ask import unavailable
-from rockdove.broker.burial import bury, max_receives
+from rockdove.broker.burial import bury, comes_back, max_receives
 from rockdove.broker.context import Context
 from rockdove.broker.count import count
 from rockdove.broker.queue import Queue
@@ -24,6 +24,8 @@ _CROWDED_US = SECOND_US
 _MOST_BURIALS = 10
 # Seconds after which a receive that waits looks again for a store that has failed.
 _AWAY_S = 0.1
+# Seconds until dead letters are tried again whose queue is away, if nothing else hides them for so long.
+_KEPT_S = 0.5
 # Seconds that a receive which would not wait does, while a published batch is on its way into the queue.
 LANDING_S = 5
 
@@ -70,6 +72,8 @@ class Receive(WaitingRequest):
     # How often dead ones were moved away, and whether that has failed: then they are given out once more.
     _burials = 0
     _spares_dead = False
+    # Dead letters were met whose queue is away.
+    _keeps_dead = False
 
     def __init__(
         self,
@@ -122,7 +126,7 @@ class Receive(WaitingRequest):
             self._answer(QueueDoesNotExist())
             return
         self._next_us = self._plan = None
-        self._landing = self._spares_noisy = self._is_direct = False
+        self._landing = self._spares_noisy = self._is_direct = self._keeps_dead = False
         self._away = frozenset()
         self._tried_us = self._context.clock.now_us()
         self._begin_to_look()
@@ -310,11 +314,13 @@ class Receive(WaitingRequest):
     def _buried(self, fault: Fault | None) -> None:
         """What was dead is out of the way; what stood behind it may be visible now."""
         self._burials += 1
-        self._spares_dead = fault is not None
+        is_away = fault is not None and comes_back(fault)
+        self._spares_dead = fault is not None and not is_away
+        self._keeps_dead = self._keeps_dead or is_away
         is_tired = self._burials >= _MOST_BURIALS and self._wait_s == 0
         if self._over or is_tired:
             self._finish()
-        elif self._found:
+        elif self._found or is_away:
             self._go_on(len(self._found))
         else:
             self._try()
@@ -325,13 +331,17 @@ class Receive(WaitingRequest):
             self._deliver()
         elif self._failed is not None and len(self._away) >= max(self._queue.size, 1):
             self._fail(self._failed)
+        elif self._keeps_dead and self._may_keep_on(holds):
+            # They are visible again at once. To look at them again and again would be all that it does.
+            self._nap(_KEPT_S, self._look)
         elif (holds or self._landing) and self._may_hold():
             fault = self._wait(self._expected_us())
             if fault is not None:
                 # Who would not wait is not told that too many do.
                 self._answer([] if self._for_landing else fault)
         else:
-            self._answer([])
+            # It may have been deleted while a claim was under way.
+            self._answer([] if self._queue.alive else QueueDoesNotExist())
 
     def _may_hold(self) -> bool:
         return self._may_wait() and not self._over and self._queue.alive and self._is_permitted()
@@ -343,6 +353,11 @@ class Receive(WaitingRequest):
             # To consumers, all that is published is there: the next of it comes in a moment.
             self._wait_s, self._for_landing = LANDING_S, True
         return self._wait_s > 0 and (self._landing or not self._for_landing)
+
+    def _may_keep_on(self, holds: bool) -> bool:
+        """A policy that goes by numbers would hold it: what cannot be had counts as nothing."""
+        would_hold = holds or self._queue.dequeue.monitor_s is not None
+        return would_hold and self._timeout_us < SECOND_US and self._may_hold()
 
     def _expected_us(self) -> int | None:
         """When a message becomes visible, as far as is known."""

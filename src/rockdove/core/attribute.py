@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from rockdove.core import limits, policy
+from rockdove.core import elastic, limits, policy
 from rockdove.core.arn import parse_arn
 from rockdove.core.clock import SECOND_US
 from rockdove.core.dequeue.choice import PolicyChoice, PolicyName
@@ -19,17 +19,19 @@ from rockdove.core.errors import InvalidAttributeName, InvalidAttributeValue, In
 Check = Callable[[str, str], None]
 
 
-def _invalid(name: str) -> InvalidAttributeValue:
-    return InvalidAttributeValue(f"Invalid value for the parameter {name}.")
+def _invalid(name: str, reason: str) -> InvalidAttributeValue:
+    return InvalidAttributeValue(f"Invalid value for the parameter {name}. Reason: {reason}.")
 
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
-def _integer(low: int, high: int) -> Check:
+def _integer(low: int, high: int, *words: str) -> Check:
+    """``words`` are what may be instead."""
+
     def check(name: str, value: str) -> None:
-        if not _INTEGER.fullmatch(value) or not low <= int(value) <= high:
-            raise _invalid(name)
+        if value not in words and not (_INTEGER.fullmatch(value) and low <= int(value) <= high):
+            raise _invalid(name, " or ".join([f"Must be an integer from {low} to {high}", *words]))
 
     return check
 
@@ -37,7 +39,7 @@ def _integer(low: int, high: int) -> Check:
 def _choice(*values: str) -> Check:
     def check(name: str, value: str) -> None:
         if value not in values:
-            raise _invalid(name)
+            raise _invalid(name, f"Must be one of {', '.join(values)}")
 
     return check
 
@@ -45,7 +47,7 @@ def _choice(*values: str) -> Check:
 def _text(longest: int) -> Check:
     def check(name: str, value: str) -> None:
         if len(value) > longest:
-            raise _invalid(name)
+            raise _invalid(name, f"Must have at most {longest} characters")
 
     return check
 
@@ -153,18 +155,22 @@ def _redrive_allow(name: str, value: str) -> None:
         redrive_allow(value)
 
 
-def _order_hint(name: str, value: str) -> None:
-    if value not in ("none", "auto"):
-        _integer(1, limits.MAX_ORDER_HINT)(name, value)
-
-
-def _retry_sleep(name: str, value: str) -> None:
-    if value != "auto":
-        _integer(1, limits.MAX_RETRY_SLEEP_MS)(name, value)
+def _elastic(name: str, value: str) -> None:
+    try:
+        elastic.read(value)
+    except elastic.ElasticError as error:
+        raise _invalid(name, str(error)) from None
 
 
 _BOOLEAN = _choice("true", "false")
 _BOOLEANS = frozenset(("FifoQueue", "ContentBasedDeduplication", "SqsManagedSseEnabled", "RockdoveMonitorSpread"))
+
+# How receives of a standard queue take messages, on stores that have the choice; and how they draw among them.
+CLAIM, FAST, STRICT = "RockdoveClaim", "fast", "strict"
+DRAW, VISIBLE, LITERAL = "RockdoveDraw", "visible", "literal"
+
+# How many workers a queue may have, and by which rule.
+ELASTIC = "RockdoveElastic"
 
 _KMS_PERIOD = "KmsDataKeyReusePeriodSeconds"
 
@@ -181,13 +187,16 @@ _SETTABLE: dict[str, Check] = {
     "KmsMasterKeyId": _text(2048),
     _KMS_PERIOD: _integer(60, 86_400),
     "SqsManagedSseEnabled": _BOOLEAN,
-    "RockdoveOrderHint": _order_hint,
+    "RockdoveOrderHint": _integer(1, limits.MAX_ORDER_HINT, "none", "auto"),
+    CLAIM: _choice(FAST, STRICT),
+    DRAW: _choice(VISIBLE, LITERAL),
+    ELASTIC: _elastic,
     "RockdovePhysicalQueues": _integer(1, limits.MAX_PHYSICAL_QUEUES),
     "RockdoveDequeuePolicy": _choice(*PolicyName),
     "RockdoveMaxVisits": _integer(1, limits.MAX_PHYSICAL_QUEUES),
     "RockdoveMonitorMs": _integer(1, limits.MAX_MONITOR_MS),
     "RockdoveMonitorSpread": _BOOLEAN,
-    "RockdoveRetrySleepMs": _retry_sleep,
+    "RockdoveRetrySleepMs": _integer(1, limits.MAX_RETRY_SLEEP_MS, "auto"),
 }
 _FIFO_SETTABLE: dict[str, Check] = {
     "ContentBasedDeduplication": _BOOLEAN,
@@ -200,7 +209,7 @@ COUNTED = frozenset(
 )
 _TOLD = (*COUNTED, "CreatedTimestamp", "LastModifiedTimestamp", "QueueArn")
 # An empty value takes these away.
-_REMOVABLE = ("Policy", "RedrivePolicy", "RedriveAllowPolicy", "KmsMasterKeyId")
+_REMOVABLE = ("Policy", "RedrivePolicy", "RedriveAllowPolicy", "KmsMasterKeyId", ELASTIC)
 
 _DEFAULTS = {
     "VisibilityTimeout": "30",
@@ -219,6 +228,7 @@ _FIFO_DEFAULTS = {
 # Ours have defaults too, but appear under All only once set.
 _OWN_DEFAULTS = {
     "RockdoveOrderHint": "1",
+    DRAW: VISIBLE,
     "RockdovePhysicalQueues": "1",
     "RockdoveDequeuePolicy": PolicyName.WAKE.value,
     "RockdoveMaxVisits": str(MAX_VISITS),
@@ -253,7 +263,9 @@ def check(changes: Mapping[str, str], fifo: bool) -> None:
         if not (value == "" and name in _REMOVABLE):
             checks[name](name, value)
     if fifo and changes.get("RockdoveOrderHint", "1") != "1":
-        raise _invalid("RockdoveOrderHint")
+        raise _invalid("RockdoveOrderHint", "A FIFO queue keeps its order: Must be 1")
+    if fifo and changes.get(ELASTIC):
+        raise _invalid(ELASTIC, "Messages of a FIFO queue go by their groups: It cannot be elastic")
 
 
 def _fifo(value: str) -> None:
@@ -278,6 +290,21 @@ def check_together(attributes: Mapping[str, str]) -> None:
             "The perMessageGroupId value of FifoThroughputLimit is allowed only when the value of DeduplicationScope "
             "is messageGroup."
         )
+
+
+def check_claim(attributes: Mapping[str, str], fifo: bool, has_fast: bool) -> None:
+    """Refuse ways of receiving that the queue, or its store, does not have."""
+    claim = attributes.get(CLAIM, default_claim(fifo, has_fast))
+    if claim == FAST and fifo:
+        raise _invalid(CLAIM, "A FIFO queue keeps its order: Must be strict")
+    if claim == FAST and not has_fast:
+        raise _invalid(CLAIM, "This store gives each message to one receiver at a time: Must be strict")
+    if claim == STRICT and attributes.get(DRAW) == LITERAL:
+        raise _invalid(DRAW, f"Must be visible where {CLAIM} is strict")
+
+
+def default_claim(fifo: bool, has_fast: bool) -> str:
+    return FAST if has_fast and not fifo else STRICT
 
 
 def merge(attributes: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
@@ -311,9 +338,11 @@ def effective(attributes: Mapping[str, str], fifo: bool) -> dict[str, str]:
     return have
 
 
-def differing(wanted: Mapping[str, str], attributes: Mapping[str, str], fifo: bool) -> str | None:
+def differing(
+    wanted: Mapping[str, str], attributes: Mapping[str, str], fifo: bool, has_fast: bool = False
+) -> str | None:
     """The first attribute that a queue has another value for than is wanted."""
-    have = {**_OWN_DEFAULTS, **effective(attributes, fifo), **attributes}
+    have = {**_OWN_DEFAULTS, CLAIM: default_claim(fifo, has_fast), **effective(attributes, fifo), **attributes}
     for name, value in wanted.items():
         if have.get(name, "") != value and _canonical(name, have.get(name, "")) != _canonical(name, value):
             return name
@@ -321,7 +350,7 @@ def differing(wanted: Mapping[str, str], attributes: Mapping[str, str], fifo: bo
 
 
 def _canonical(name: str, value: str) -> Any:
-    if name in ("Policy", "RedrivePolicy", "RedriveAllowPolicy") and value:
+    if name in ("Policy", "RedrivePolicy", "RedriveAllowPolicy", ELASTIC) and value:
         document = msgspec.json.decode(value)
         if isinstance(document, dict) and "maxReceiveCount" in document:
             document["maxReceiveCount"] = str(document["maxReceiveCount"])
@@ -329,7 +358,9 @@ def _canonical(name: str, value: str) -> Any:
     return int(value) if _INTEGER.fullmatch(value) else value
 
 
-def selected(names: list[str], attributes: Mapping[str, str], fifo: bool, told: Mapping[str, str]) -> dict[str, str]:
+def selected(
+    names: list[str], attributes: Mapping[str, str], fifo: bool, told: Mapping[str, str], has_fast: bool = False
+) -> dict[str, str]:
     """What GetQueueAttributes returns for these names."""
     for name in names:
         if name not in _KNOWN:
@@ -337,7 +368,7 @@ def selected(names: list[str], attributes: Mapping[str, str], fifo: bool, told: 
     everything = {**told, **effective(attributes, fifo)}
     if "All" in names:
         return everything
-    everything = {**_OWN_DEFAULTS, **everything}
+    everything = {**_OWN_DEFAULTS, CLAIM: default_claim(fifo, has_fast), **everything}
     return {name: everything[name] for name in names if name in everything}
 
 
@@ -369,7 +400,7 @@ def settings(attributes: Mapping[str, str], fifo: bool) -> Settings:
         wait_s=int(have["ReceiveMessageWaitTimeSeconds"]),
         retention_us=int(have["MessageRetentionPeriod"]) * SECOND_US,
         max_message_bytes=int(have["MaximumMessageSize"]),
-        # "auto" is for stores in which receivers can race for one message; ours decide one after another.
+        # "auto" is for claims that can meet on one message; the others decide one after another.
         order_hint={"none": 0, "auto": 1}[hint] if hint in ("none", "auto") else int(hint),
         content_deduplication=have.get("ContentBasedDeduplication") == "true",
         deduplicate_by_group=have.get("DeduplicationScope") == "messageGroup",

@@ -24,7 +24,16 @@ class QueueGone(StoreError):
 
 
 class QueueAway(StoreError):
-    """A physical queue cannot be reached at the moment, though others may be: it was not asked."""
+    """A physical queue cannot be reached at the moment, though others may be: it was not asked.
+
+    ``numbers``: which, where several were meant.
+    """
+
+    numbers: frozenset[int] = frozenset()
+
+
+class NoMajority(StoreError):
+    """Queues and accounts cannot be changed: too few servers of the store can be reached to agree on it."""
 
 
 class StoreFull(StoreError):
@@ -209,6 +218,14 @@ class BatchPartlyPublished(Fault):
 
     shape = "BatchPartlyPublished"
     code = "BatchPartlyPublished"
+
+
+class ElasticStateHeld(Fault):
+    """Another controller scales this queue."""
+
+    shape = "ElasticStateHeld"
+    code = "ElasticStateHeld"
+    status = 409
 
 
 class UnsupportedOperation(Fault):

@@ -40,6 +40,22 @@ class Shares:
             self._loud.discard(group)
         return group
 
+    @property
+    def may_be_noisy(self) -> bool:
+        """Whether a group has enough in flight, unless time has passed since."""
+        return bool(self._loud)
+
+    def state(self) -> list[tuple[int, str, int]]:
+        """Ids, groups, and until when each is in flight."""
+        return [(id, group, until_us) for id, (group, until_us) in self._held.items()]
+
+    def take_state(self, state: list[tuple[int, str, int]]) -> None:
+        for id in list(self._held):
+            self.drop(id)
+        self._ends = []
+        for held in state:
+            self.hold(*held)
+
     def noisy(self, now_us: int) -> set[str]:
         """Groups with at least 30 messages, and more than a tenth of all, in flight."""
         while self._ends and self._ends[0][0] <= now_us:

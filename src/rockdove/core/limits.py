@@ -79,6 +79,10 @@ MAX_PHYSICAL_QUEUES = 1_000
 # Of a FIFO queue, how often its physical queues can be replaced while messages are left in those before.
 MAX_LEAVING_GENERATIONS = 8
 MAX_ORDER_HINT = 1_000
+# What a controller publishes, in bytes, and how long no other may, in seconds.
+MAX_ELASTIC_STATE_BYTES = 65_536
+MAX_ELASTIC_HOLD_S = 3_600
+MAX_HOLDER_LENGTH = 128
 MAX_WEIGHT = 1_000_000
 # Milliseconds of a dequeue policy's settings: a receive waits no longer anyway.
 MAX_RETRY_SLEEP_MS = 20_000

@@ -22,6 +22,11 @@ class PublicationName(Struct, frozen=True):
     batch: int
     partition: int
 
+    @property
+    def whole(self) -> "PublicationName":
+        """Of its batch. When that is published, no partition is any more."""
+        return PublicationName(self.queue, self.application, self.batch, WHOLE)
+
 
 class Winner(Struct, array_like=True, frozen=True):
     """An attempt at a partition that counts, and how many chunks it has staged."""

@@ -39,6 +39,19 @@ class PhysicalRecord(Struct, frozen=True, omit_defaults=True):
         return self.state is PhysicalState.LEAVING
 
 
+class ElasticRecord(Struct, frozen=True, omit_defaults=True):
+    """What the controller of an elastic queue has published, and until when no other may.
+
+    ``state`` is for controllers and who looks at them; the service does not read it.
+    """
+
+    holder: str = ""
+    held_until_us: int = 0
+    state: str = ""
+    put_us: int = 0
+    paused: bool = False
+
+
 class QueueRecord(Struct, kw_only=True):
     """A logical queue. ``attributes`` holds only what was set, with SQS's names and as strings.
 
@@ -55,6 +68,7 @@ class QueueRecord(Struct, kw_only=True):
     attributes: dict[str, str] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)
     purged_us: int = 0
+    elastic: ElasticRecord | None = None
 
     @property
     def staying(self) -> list[PhysicalRecord]:
@@ -67,7 +81,10 @@ class QueueRecord(Struct, kw_only=True):
 
 # A record in little memory: there may be very many of queues that nobody uses.
 _PackedPart = tuple[int, str, int | float, PhysicalState, int]
-_Packed = tuple[str, str, str, bool, int, int, list[_PackedPart], dict[str, str], dict[str, str], int]
+_PackedElastic = tuple[str, int, str, int, bool]
+_Packed = tuple[
+    str, str, str, bool, int, int, list[_PackedPart], dict[str, str], dict[str, str], int, _PackedElastic | None
+]
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Packed).decode
 
@@ -75,7 +92,9 @@ _decode = msgspec.msgpack.Decoder(_Packed).decode
 def pack(record: QueueRecord) -> bytes:
     physical = [(part.number, part.prefix, part.weight, part.state, part.generation) for part in record.physical]
     names, times = (record.account, record.name, record.fifo), (record.created_us, record.modified_us)
-    rest = (physical, record.attributes, record.tags, record.purged_us)
+    each = record.elastic
+    elastic = None if each is None else (each.holder, each.held_until_us, each.state, each.put_us, each.paused)
+    rest = (physical, record.attributes, record.tags, record.purged_us, elastic)
     return _encode((record.uid, *names, *times, *rest))
 
 
@@ -91,14 +110,14 @@ class Glance(NamedTuple):
 
 
 def glance(packed: bytes) -> Glance:
-    uid, account, name, _, _, _, physical, attributes, _, _ = _decode(packed)
+    uid, account, name, _, _, _, physical, attributes, *_ = _decode(packed)
     # Those that leave are the last.
     leaves_any = bool(physical) and physical[-1][3] is PhysicalState.LEAVING
     return Glance(uid, account, name, len(physical), leaves_any, attributes)
 
 
 def unpack(packed: bytes) -> QueueRecord:
-    uid, account, name, fifo, created_us, modified_us, physical, attributes, tags, purged_us = _decode(packed)
+    uid, account, name, fifo, created_us, modified_us, physical, attributes, tags, purged_us, elastic = _decode(packed)
     return QueueRecord(
         uid=uid,
         account=account,
@@ -110,6 +129,7 @@ def unpack(packed: bytes) -> QueueRecord:
         attributes=attributes,
         tags=tags,
         purged_us=purged_us,
+        elastic=None if elastic is None else ElasticRecord(*elastic),
     )
 
 

@@ -51,15 +51,16 @@ class DescribePhysicalQueues(Request, kw_only=True):
 
 
 class DescribedPhysicalQueue(Result, kw_only=True):
-    """Numbers of messages are exact."""
+    """Numbers of messages are exact; of one that cannot be reached, there are none."""
 
     index: int
     # "up", "down" or "draining".
     state: str
     weight: float
-    approximate_number_of_messages: int
-    approximate_number_of_messages_not_visible: int
-    approximate_number_of_messages_delayed: int
+    reachable: bool = True
+    approximate_number_of_messages: int | None = None
+    approximate_number_of_messages_not_visible: int | None = None
+    approximate_number_of_messages_delayed: int | None = None
 
 
 class DescribePhysicalQueuesResult(Result, kw_only=True):
@@ -73,6 +74,47 @@ class SetPhysicalQueue(Request, kw_only=True):
     index: Integer
     weight: float | None = None
     state: str | None = None
+
+
+class PutElasticState(Request, kw_only=True):
+    """A controller says that it is there, what it has decided, and for how long no other may decide.
+
+    With no seconds at all, another may at once.
+    """
+
+    queue_url: str
+    holder: str
+    hold_seconds: float
+    state: str | None = None
+
+
+class PutElasticStateResult(Result, kw_only=True):
+    """Whether it is to go on deciding."""
+
+    paused: bool
+
+
+class GetElasticState(Request, kw_only=True):
+    """What the controller of a queue has published."""
+
+    queue_url: str
+
+
+class GetElasticStateResult(Result, kw_only=True):
+    """Times are in seconds since 1970; they and the holder are missing if there was no controller."""
+
+    paused: bool
+    holder: str | None = None
+    held_until: float | None = None
+    state: str | None = None
+    updated: float | None = None
+
+
+class SetElasticControl(Request, kw_only=True):
+    """Let the controller of a queue pause, or go on."""
+
+    queue_url: str
+    paused: bool
 
 
 class Receive(ReceiveMessage, kw_only=True):
