@@ -1,0 +1,1 @@
+"""The store on Apache Cassandra: any number of front-ends over one keyspace."""
