@@ -39,6 +39,9 @@ class Kind(Struct, frozen=True):
     check: Callable[[Path, Callable[[int], None]], Report] | None = None
     # Its data is on servers: checks their address, and writes it without a password. Raises `UnknownStore`.
     servers: Callable[[str], str] | None = None
+    # How that is written, and what settings it has besides.
+    form: str = ""
+    options: tuple[str, ...] = ()
 
 
 class Location(Struct, frozen=True):
@@ -100,6 +103,25 @@ def _open_redis(location: Location, clock: Clock, rng: Random, loop: asyncio.Abs
     return RedisStore(parse_address(location.address), clock, rng, loop)
 
 
+def _cassandra_nodes(text: str) -> str:
+    try:
+        from rockdove.store.cassandra.address import AddressError, parse_address
+        from rockdove.store.cassandra.session import Session  # noqa: F401
+    except ImportError:
+        raise UnknownStore("the store cassandra needs another package: pip install 'rockdove[cassandra]'") from None
+    try:
+        return f"cassandra://{parse_address(text)}"
+    except AddressError as error:
+        raise UnknownStore(str(error)) from None
+
+
+def _open_cassandra(location: Location, clock: Clock, rng: Random, loop: asyncio.AbstractEventLoop) -> Store:
+    from rockdove.store.cassandra.address import parse_address
+    from rockdove.store.cassandra.store import CassandraStore
+
+    return CassandraStore(parse_address(location.address), clock, rng, loop)
+
+
 KINDS = {
     kind.scheme: kind
     for kind in (
@@ -117,22 +139,42 @@ KINDS = {
             lambda location: MemoryKey(),
             is_kept=False,
         ),
-        Kind("redis", _open_redis, lambda location: KeyFile(_own(location)), servers=_redis_servers),
+        Kind(
+            "redis",
+            _open_redis,
+            lambda location: KeyFile(_own(location)),
+            servers=_redis_servers,
+            form="redis://HOST:PORT,HOST:PORT",
+        ),
+        Kind(
+            "cassandra",
+            _open_cassandra,
+            lambda location: KeyFile(_own(location)),
+            servers=_cassandra_nodes,
+            form="cassandra://HOST,HOST/KEYSPACE",
+            options=("replication", "consistency"),
+        ),
     )
 }
 
 
-def locate(text: str, data: Path) -> Location:
+def locate(text: str, data: Path, **options: object) -> Location:
     """What ``--store`` means: the name of a store, or its URL. ``data`` is the folder if the text names none.
 
-    Raises `UnknownStore`.
+    ``options`` are those of the kinds that have some; None: not given. Raises `UnknownStore`.
     """
     scheme, colon, rest = text.partition(":")
     kind = KINDS.get(scheme)
     # Not all of the text is told: a URL may hold a password.
     if kind is None:
         raise UnknownStore(f"there is no store {scheme[:32]!r}; choose one of {', '.join(forms())}")
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in kind.options:
+            raise UnknownStore(f"--{name} is not for the store {scheme!r}")
     if kind.servers is not None:
+        if given:
+            text += ("&" if "?" in text else "?") + "&".join(f"{name}={value}" for name, value in given.items())
         return Location(kind, own=data, address=text, shown=kind.servers(text))
     if colon and kind.file is None:
         raise UnknownStore(f"the store {scheme!r} has no place: write {scheme!r} alone")
@@ -148,5 +190,5 @@ def forms() -> list[str]:
 
 def _forms(kind: Kind) -> list[str]:
     if kind.servers is not None:
-        return [f"{kind.scheme}://HOST:PORT,HOST:PORT"]
+        return [kind.form]
     return [kind.scheme, f"{kind.scheme}:DIR"] if kind.file else [kind.scheme]

@@ -34,6 +34,7 @@ from rockdove.store.base.record import (
     TaskDropped,
     TaskPut,
 )
+from rockdove.store.base.size import Sizing
 from rockdove.store.base.store import Arrived, Effort, Store
 from rockdove.store.base.transfer import Transfers
 from rockdove.store.base.upkeep import Upkeep
@@ -77,6 +78,7 @@ __all__ = [
     "Reset",
     "Scanned",
     "Sight",
+    "Sizing",
     "Snapshot",
     "Standing",
     "StillHolds",

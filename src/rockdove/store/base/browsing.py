@@ -16,7 +16,7 @@ MOST_PASSED = 10_000
 
 
 class Sight(Struct, array_like=True, frozen=True, gc=False):
-    """Where an entry stands, and how much it would be to read it: the bytes of its message."""
+    """Where an entry stands, and how much it would be to read it: about the bytes of its message."""
 
     visible_us: int
     id: int

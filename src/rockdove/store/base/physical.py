@@ -93,11 +93,16 @@ class Claimed(Struct, array_like=True, gc=False):
 
 
 class Counts(Struct, array_like=True, frozen=True):
-    """Exact numbers of messages by state."""
+    """Exact numbers of messages by state.
+
+    ``held``: none of the visible ones can be received, because others of their groups are in flight. A store that does
+    not say so here says it by its hints.
+    """
 
     visible: int
     in_flight: int
     delayed: int
+    held: bool = False
 
     @property
     def total(self) -> int:

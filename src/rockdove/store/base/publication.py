@@ -21,7 +21,7 @@ class Standing(Struct, array_like=True):
 
     winner: the attempt that has published it, and ``messages`` how many; else None, and ``messages`` that the attempt
     which asks has staged.
-    too_old: it is too far behind the newest of its application for anybody to know.
+    too_old: it is too far behind the newest of its application for anybody to know; the rest is then left out.
     bytes: what the attempt has staged.
     """
 

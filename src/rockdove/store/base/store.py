@@ -19,6 +19,7 @@ from rockdove.store.base.lease import Leases
 from rockdove.store.base.physical import Physical
 from rockdove.store.base.publication import Landings, Publications
 from rockdove.store.base.record import Records, Snapshot
+from rockdove.store.base.size import Sizing
 from rockdove.store.base.transfer import Transfers
 from rockdove.store.base.upkeep import Upkeep
 
@@ -40,6 +41,10 @@ class Store(Protocol):
     @property
     def name(self) -> str:
         """For people."""
+
+    @property
+    def has_fast_claims(self) -> bool:
+        """Whether receives of a standard queue may take messages without being sure that nobody else does."""
 
     @property
     def records(self) -> Records: ...
@@ -66,6 +71,10 @@ class Store(Protocol):
     @property
     def duties(self) -> Duties | None:
         """Of a store that several processes use alike. Without it, one of them does all that is done unasked."""
+
+    @property
+    def sizing(self) -> Sizing | None:
+        """Of a store that is not just memory of this process."""
 
     @property
     def full(self) -> str | None:

@@ -25,6 +25,9 @@ class Heap(Generic[Item, Rank]):
     def __contains__(self, item: Item) -> bool:
         return item in self._ranks
 
+    def items(self) -> list[Item]:
+        return list(self._ranks)
+
     def rank(self, item: Item) -> Rank | None:
         return self._ranks.get(item)
 

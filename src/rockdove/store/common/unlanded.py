@@ -25,6 +25,10 @@ class Unlanded:
         self._left[name] = _Left(place, number)
         self._count(place, number)
 
+    def state(self) -> list[tuple[PublicationName, int, int]]:
+        """Names, the physical queues that count them, and how many each has."""
+        return [(name, left.place, left.number) for name, left in self._left.items()]
+
     def drop(self, name: PublicationName, number: int) -> None:
         """So many have landed."""
         left = self._left.get(name)
@@ -51,6 +55,10 @@ class Unlanded:
     def fail(self, name: PublicationName, error: StoreError) -> None:
         """It is tried again; who waits need not."""
         self._tell(name, error)
+
+    def fail_all(self, error: StoreError) -> None:
+        for name in list(self._waiting):
+            self._tell(name, error)
 
     def _tell(self, name: PublicationName, outcome: StoreError | None) -> None:
         for landed in self._waiting.pop(name, ()):

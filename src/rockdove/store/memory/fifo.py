@@ -1,11 +1,11 @@
 """The line of a FIFO queue in memory: each group in order, and nothing that stands behind one in flight."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from rockdove.core.message import Entry
-from rockdove.store.base import MOST_DEAD, Want
+from rockdove.core.message import Entry, Message
+from rockdove.store.base import Want
 from rockdove.store.common.heap import Heap
-from rockdove.store.memory.line import Draw, group_of
+from rockdove.store.memory.line import Draw, LineState, group_of
 
 
 class Group:
@@ -28,8 +28,9 @@ class Group:
 class FifoLine:
     """Groups that are not held back by the time from which their first message can be claimed."""
 
-    def __init__(self, entries: Mapping[int, Entry]) -> None:
+    def __init__(self, entries: Mapping[int, Entry], size: Callable[[Message], int]) -> None:
         self._entries = entries
+        self._size = size
         self._groups: dict[str, Group] = {}
         self._turns: Heap[str, tuple[int, int]] = Heap()
         self._delay_us = 0
@@ -61,8 +62,8 @@ class FifoLine:
 
     def draw(self, want: Want, now_us: int) -> Draw:
         self.delay(want.delay_us)
-        draw = Draw()
-        while len(draw.entries) < want.limit and len(draw.dead) < MOST_DEAD:
+        draw = Draw(self._size)
+        while len(draw.entries) < want.limit and not draw.has_enough_dead:
             turn = self._turns.first()
             if turn is None or turn[0][0] > now_us:
                 break
@@ -84,6 +85,16 @@ class FifoLine:
 
     def holds(self, group: str) -> bool:
         return group in self._groups
+
+    def state(self) -> LineState:
+        freed = {name: group.freed_us for name, group in self._groups.items() if group.freed_us}
+        return LineState(freed, self._delay_us)
+
+    def take_state(self, state: LineState) -> None:
+        self._delay_us = state.delay_us
+        for name, group in list(self._groups.items()):
+            group.freed_us = state.freed_us.get(name, 0)
+            self._take_turn(name)
 
     def _draw_group(self, draw: Draw, group: Group, want: Want, now_us: int) -> None:
         while len(draw.entries) < want.limit and (first := group.first()) is not None:

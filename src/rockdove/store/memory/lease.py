@@ -34,6 +34,13 @@ class _Kept(Struct):
     ids: list[int]
 
 
+class LeasesState(Struct, array_like=True):
+    """Leases and consumers as they are written down."""
+
+    leases: list[tuple[LeaseName, int, list[int]]]
+    consumers: list[tuple[tuple[str, str], int, dict[int, int]]]
+
+
 class MemoryLeases:
     """See `rockdove.store.base.lease.Leases`. ``physical`` finds a physical queue by its number."""
 
@@ -43,9 +50,22 @@ class MemoryLeases:
         self._leases: dict[LeaseName, _Kept] = {}
         self._consumers: dict[tuple[str, str], _Consumer] = {}
 
+    def state(self) -> "LeasesState":
+        leases = [(name, kept.made_us, kept.ids) for name, kept in self._leases.items()]
+        return LeasesState(leases, [(key, kept.seen_us, kept.ended) for key, kept in self._consumers.items()])
+
+    def take_state(self, state: "LeasesState") -> None:
+        self._leases = {name: _Kept(made_us, ids) for name, made_us, ids in state.leases}
+        self._consumers = {key: _Consumer(seen_us, ended) for key, seen_us, ended in state.consumers}
+
     def drop_queue(self, queue: str) -> None:
         self._leases = {name: kept for name, kept in self._leases.items() if name.queue != queue}
         self._consumers = {key: kept for key, kept in self._consumers.items() if key[0] != queue}
+
+    def knows(self, name: LeaseName) -> bool:
+        """Whether there is, or was, a lease of that name."""
+        consumer = self._consumers.get((name.queue, name.consumer))
+        return name in self._leases or (consumer is not None and consumer.has_ended(name.shard, name.sequence))
 
     def lease(
         self, name: LeaseName, parts: Sequence[Physical], want: Want, even_empty: bool, done: Done[Leased]

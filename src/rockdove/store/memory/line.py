@@ -1,20 +1,28 @@
 """The order in which the memory store gives out a physical queue's messages: what both kinds have in common."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from msgspec import Struct, field
 
-from rockdove.core.message import Entry
-from rockdove.store.base import Draft, Want
+from rockdove.core.message import Entry, Message
+from rockdove.store.base import MOST_DEAD, MOST_DEAD_BYTES, Draft, Want
 
 
 class Draw(Struct):
     """Entries taken out of a line: to deliver, dead, and expired ones met on the way. The caller puts them back or
     removes them."""
 
+    # How many bytes a message has.
+    size: Callable[[Message], int]
     entries: list[Entry] = field(default_factory=list)
     dead: list[Entry] = field(default_factory=list)
     expired: list[Entry] = field(default_factory=list)
+    dead_bytes: int = 0
+
+    @property
+    def has_enough_dead(self) -> bool:
+        return len(self.dead) >= MOST_DEAD or self.dead_bytes >= MOST_DEAD_BYTES
 
     def sort(self, entry: Entry, want: Want) -> bool:
         """Set an entry aside if it is expired or dead; False: it can be delivered."""
@@ -22,9 +30,17 @@ class Draw(Struct):
             self.expired.append(entry)
         elif 0 < want.max_receives <= entry.receive_count:
             self.dead.append(entry)
+            self.dead_bytes += self.size(entry.message)
         else:
             return False
         return True
+
+
+class LineState(Struct, array_like=True):
+    """What a line knows besides its entries: when groups were last let go, and the queue's delay."""
+
+    freed_us: dict[str, int] = field(default_factory=dict)
+    delay_us: int = 0
 
 
 class Line(Protocol):
@@ -50,6 +66,11 @@ class Line(Protocol):
 
     def holds(self, group: str) -> bool:
         """Whether there are messages of a group, where groups have an order."""
+
+    def state(self) -> LineState: ...
+
+    def take_state(self, state: LineState) -> None:
+        """When all entries are in it."""
 
 
 def group_of(entry: Entry | Draft) -> str:

@@ -31,6 +31,8 @@ class MemoryPhysical:
         self._unlanded = unlanded
         self.pile = pile
         self._arrivals = arrivals
+        # It is about to go, and takes nothing any more.
+        self.is_closed = False
 
     @property
     def record(self) -> PhysicalRecord:
@@ -39,9 +41,12 @@ class MemoryPhysical:
     def take_record(self, record: PhysicalRecord) -> None:
         """The same physical queue may leave from now on, or stay."""
         self._record = record
+        self.is_closed = False
 
     def refuses(self, drafts: Sequence[Draft]) -> bool:
         """Whether it leaves, and does not take these any more."""
+        if self.is_closed:
+            return True
         return self._record.leaves and (self.pile is None or not self.pile.holds_groups_of(drafts))
 
     def hint(self) -> Hint:
@@ -59,7 +64,7 @@ class MemoryPhysical:
     @property
     def holds_any(self) -> bool:
         """Whether it has messages, or counts those that have not landed."""
-        return self.is_landing or (self.pile is not None and self.pile.count().total > 0)
+        return self.is_landing or (self.pile is not None and self.pile.holds_any)
 
     def drop(self) -> None:
         if self.pile is not None:
@@ -72,6 +77,12 @@ class MemoryPhysical:
             return
         tell_soon(done, self.pile.append(drafts))
         self.appended(drafts)
+
+    def adopt(self, entries: Sequence[Entry]) -> None:
+        """At once. See `rockdove.store.memory.pile.Pile`."""
+        if self.pile is not None:
+            self.pile.adopt(entries)
+            self.arrived(len(entries))
 
     def claim(self, want: Want, done: Done[Claimed]) -> None:
         claimed = self.pile.claim(want) if self.pile else Claimed([], [])

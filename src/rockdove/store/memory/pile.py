@@ -1,70 +1,69 @@
 """The messages of one physical queue in memory, and all that can be done with them, at once."""
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from operator import attrgetter
 from random import Random
-from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rockdove.core import ids
-from rockdove.core.clock import SECOND_US, Clock
-from rockdove.core.fairness import Shares
+from rockdove.core.clock import Clock
 from rockdove.core.lease import LEASED_US
-from rockdove.core.limits import DEDUPLICATION_S, MAX_RETENTION_S, RECEIVE_ATTEMPT_S
-from rockdove.core.message import Entry
+from rockdove.core.message import Entry, Message
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import Appended, Claimed, Counts, Draft, Hint, Page, Scanned, Sight, Want
 from rockdove.store.common.heap import Heap
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.memory.fifo import FifoLine
-from rockdove.store.memory.line import Draw, Line, group_of
-from rockdove.store.memory.recent import Recent
+from rockdove.store.memory.line import Draw, Line, LineState, group_of
+from rockdove.store.memory.past import Past
 from rockdove.store.memory.standard import StandardLine
 
 # So many messages one call of `expire` removes at most.
 EXPIRE_AT_ONCE = 1_000
-# For so long a key of a message that is appended once is remembered: longer than its source can be kept.
-ONCE_S = MAX_RETENTION_S + 86_400
-
-# What a receive attempt got, and when: ids, each with its claim.
-Attempt: TypeAlias = tuple[int, list[tuple[int, tuple[int, int]]]]
 
 
-class Past:
-    """What a logical queue remembers of its last five minutes, whatever becomes of its physical queues."""
+class PileState(Struct, array_like=True):
+    """A pile as it is written down. ``hidden``: ids of entries in flight, or delayed."""
 
-    def __init__(self, once: Recent[Appended] | None = None) -> None:
-        """``once``: what was appended once, by its key."""
-        self.sent: Recent[Appended] = Recent(DEDUPLICATION_S * SECOND_US)
-        self.attempts: Recent[Attempt] = Recent(RECEIVE_ATTEMPT_S * SECOND_US)
-        self.shares = Shares()
-        self.once: Recent[Appended] = once or Recent(ONCE_S * SECOND_US)
-        self._piles: list[Pile] = []
-
-    def join(self, pile: "Pile") -> None:
-        self._piles.append(pile)
-
-    def leave(self, pile: "Pile") -> None:
-        self._piles.remove(pile)
-
-    def in_flight(self) -> int:
-        """On all physical queues together."""
-        return sum(pile.in_flight() for pile in self._piles)
+    record: PhysicalRecord
+    sequence: int
+    entries: list[Entry]
+    hidden: list[int]
+    line: LineState
 
 
 class Pile:
     """All entries of a physical queue. The methods are those of `rockdove.store.base`."""
 
-    def __init__(self, record: PhysicalRecord, fifo: bool, past: Past, clock: Clock, rng: Random) -> None:
+    def __init__(
+        self,
+        record: PhysicalRecord,
+        fifo: bool,
+        past: Past,
+        clock: Clock,
+        rng: Random,
+        size: Callable[[Message], int] = stored_bytes,
+        forgotten: Callable[[Entry], None] = lambda entry: None,
+        first: int = 0,
+    ) -> None:
+        """``size``: how many bytes a message has. ``forgotten`` is called with each entry that is removed. Sequence
+        numbers are larger than ``first``."""
         self._record = record
+        self._size = size
+        self._forgotten = forgotten
         self.fifo = fifo
         self._past = past
         self._clock = clock
-        self._sequence = 0
+        self._sequence = first
         self._entries: dict[int, Entry] = {}
+        # Whether they stand in the order of their ids.
+        self._is_in_order = True
+        # How many have a group.
+        self.grouped = 0
         # Invisible entries by visible_us. Every other entry is visible.
         self._in_flight: Heap[int, int] = Heap()
         self._delayed: Heap[int, int] = Heap()
@@ -72,7 +71,9 @@ class Pile:
         self._ages: Heap[int, int] = Heap()
         # The same of leased entries, which do not expire.
         self._leased_ages: Heap[int, int] = Heap()
-        self._line: Line = FifoLine(self._entries) if fifo else StandardLine(self._entries, past.shares, rng)
+        self._line: Line = (
+            FifoLine(self._entries, size) if fifo else StandardLine(self._entries, past.shares, rng, size)
+        )
         past.join(self)
 
     def leave(self) -> None:
@@ -86,11 +87,24 @@ class Pile:
         now_us = self._pass_time()
         return [self._append(draft, now_us) for draft in drafts]
 
+    def adopt(self, entries: Sequence[Entry]) -> None:
+        """Take over entries that were kept elsewhere, under their ids; each once."""
+        now_us = self._pass_time()
+        for entry in entries:
+            key = f"{entry.id:x}"
+            if self._past.once.get(key, now_us) is None:
+                self._past.once.put(key, Appended(entry.id, ""), now_us)
+                self._enter(entry, now_us)
+                self._is_in_order = False
+
     def claim(self, want: Want) -> Claimed:
         now_us = self._pass_time()
-        if want.max_in_flight and self._past.in_flight() >= want.max_in_flight:
+        if self.is_crowded(want):
             return Claimed([], [], crowded=True)
         return self._claim_again(want, now_us) or self._claim(want, now_us)
+
+    def is_crowded(self, want: Want) -> bool:
+        return bool(want.max_in_flight) and self._past.in_flight() >= want.max_in_flight
 
     def lease(self, want: Want) -> Claimed:
         """A claim in the best order that no time ends; what was not given for its size stays where it was."""
@@ -105,7 +119,7 @@ class Pile:
         """Put back what there is no room for; how many bytes the rest has."""
         kept, size = 0, 0
         while kept < len(draw.entries) and size < room_bytes:
-            size += stored_bytes(draw.entries[kept].message)
+            size += self._size(draw.entries[kept].message)
             kept += 1
         for entry in draw.entries[kept:]:
             self._line.show(entry)
@@ -158,13 +172,13 @@ class Pile:
     def sight(self, limit: int) -> list[Sight]:
         """Looks at every entry once: no order of visible and invisible ones together is kept for it."""
         first = heapq.nsmallest(limit, self._entries.values(), key=attrgetter("visible_us", "id"))
-        return [Sight(entry.visible_us, entry.id, stored_bytes(entry.message)) for entry in first]
+        return [Sight(entry.visible_us, entry.id, self._size(entry.message)) for entry in first]
 
     def scan(self, page: Page) -> Scanned:
-        """Looks at every id once. Entries stand in the order of their ids: none is ever put between others."""
+        """Looks at every id once. Entries stand in the order of their ids, unless some were adopted."""
         found: list[Entry] = []
         room_bytes, last = page.room_bytes, None
-        for id, entry in self._entries.items():
+        for id, entry in self._entries.items() if self._is_in_order else sorted(self._entries.items()):
             if id <= page.after:
                 continue
             if len(found) == page.limit or room_bytes <= 0:
@@ -174,7 +188,7 @@ class Pile:
             group = None if message.extra is None else message.extra.group_id
             if page.sent_from_us <= message.sent_us < page.sent_until_us and page.group in (None, group):
                 found.append(copy(entry))
-                room_bytes -= stored_bytes(message)
+                room_bytes -= self._size(message)
         return Scanned(found, None)
 
     def expire(self, sent_after_us: int) -> list[int]:
@@ -221,9 +235,60 @@ class Pile:
         self._pass_time()
         return len(self._in_flight)
 
+    @property
+    def hidden(self) -> int:
+        """How many were in flight when something was done last."""
+        return len(self._in_flight)
+
     def hint(self) -> Hint:
         noisy = bool(self._past.shares.noisy(self._clock.now_us()))
         return Hint(self._next_visible_us(), bool(self._entries), noisy)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something that is hidden has become visible, and nothing has been done since."""
+        now_us = self._clock.now_us()
+        firsts = [first[0] for hidden in (self._in_flight, self._delayed) if (first := hidden.first()) is not None]
+        return any(first_us <= now_us for first_us in firsts)
+
+    @property
+    def holds_any(self) -> bool:
+        return bool(self._entries)
+
+    @property
+    def may_be_noisy(self) -> bool:
+        return self._past.shares.may_be_noisy
+
+    def messages(self) -> Iterable[Message]:
+        return (entry.message for entry in self._entries.values())
+
+    # As a whole.
+
+    def state(self) -> "PileState":
+        hidden = [*self._in_flight.items(), *self._delayed.items()]
+        return PileState(self._record, self._sequence, list(self._entries.values()), hidden, self._line.state())
+
+    def take_state(self, state: "PileState") -> None:
+        """Be as another one was, being new. What is hidden of fair queues is counted elsewhere."""
+        self._sequence = state.sequence
+        hidden = set(state.hidden)
+        numbers = [entry.id for entry in state.entries]
+        self._is_in_order = numbers == sorted(numbers)
+        for entry in state.entries:
+            self._entries[entry.id] = entry
+            self.grouped += bool(group_of(entry))
+            ages = self._leased_ages if entry.visible_us == LEASED_US else self._ages
+            ages.put(entry.id, entry.message.sent_us)
+            if entry.id in hidden:
+                (self._in_flight if entry.receive_count else self._delayed).put(entry.id, entry.visible_us)
+                self._line.hide(entry)
+            else:
+                self._line.show(entry)
+        self._line.take_state(state.line)
+
+    def next_visible_us(self) -> int | None:
+        """When the next entry can be claimed; nothing changes."""
+        return self._next_visible_us()
 
     def _next_visible_us(self) -> int | None:
         firsts = [first[0] for hidden in (self._in_flight, self._delayed) if (first := hidden.first()) is not None]
@@ -240,9 +305,7 @@ class Pile:
             return first
         self._sequence += 1
         entry = Entry(ids.entry_id(self._record.number, self._sequence), draft.visible_us, draft.message)
-        self._entries[entry.id] = entry
-        self._ages.put(entry.id, entry.message.sent_us)
-        self._place(entry, draft.visible_us, now_us)
+        self._enter(entry, now_us)
         extra = draft.message.extra
         name = extra.message_id if extra is not None else None
         appended = Appended(entry.id, name or ids.message_id(self._record.prefix, entry.id))
@@ -251,6 +314,12 @@ class Pile:
         if once is not None:
             self._past.once.put(once, appended, now_us)
         return appended
+
+    def _enter(self, entry: Entry, now_us: int) -> None:
+        self._entries[entry.id] = entry
+        self.grouped += bool(group_of(entry))
+        self._ages.put(entry.id, entry.message.sent_us)
+        self._place(entry, entry.visible_us, now_us)
 
     def _claim(self, want: Want, now_us: int) -> Claimed:
         # The line takes `room_bytes` for the sign of a lease, which does not hold noisy groups back. This is a receive.
@@ -330,11 +399,13 @@ class Pile:
 
     def _forget(self, id: int, now_us: int) -> None:
         entry = self._entries.pop(id)
+        self.grouped -= bool(group_of(entry))
         self._ages.drop(id)
         self._leased_ages.drop(id)
         self._in_flight.drop(id)
         self._delayed.drop(id)
         self._line.drop(entry, now_us)
+        self._forgotten(entry)
 
     def _pass_time(self) -> int:
         """Show what has become visible since the last call. Every change begins with it."""

@@ -1,7 +1,7 @@
 """Publishing once with the memory store."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -22,7 +22,7 @@ from rockdove.store.memory.tell import tell_soon
 class _Chunk(Struct):
     at_us: int
     bytes: int
-    parcels: Sequence[Parcel]
+    parcels: list[Parcel]
 
 
 class _Known(Struct):
@@ -30,6 +30,16 @@ class _Known(Struct):
 
     forgotten: int
     seen_us: int
+
+
+class PublicationsState(Struct, array_like=True):
+    """Publications as they are written down."""
+
+    staged: list[tuple[PublicationName, str, int, _Chunk]]
+    published: list[tuple[PublicationName, str, int]]
+    applications: list[tuple[tuple[str, str], _Known]]
+    landing: list[Landing]
+    unlanded: list[tuple[PublicationName, int, int]]
 
 
 _Attempt: TypeAlias = tuple[PublicationName, str]
@@ -56,6 +66,40 @@ class MemoryPublications:
         self._unlanded = Unlanded(unlanded)
         self._new: Callable[[], None] = lambda: None
 
+    def state(self) -> "PublicationsState":
+        staged = [(*key, number, each) for key, chunks in self._staged.items() for number, each in chunks.items()]
+        landing = [each for chunks in self._landing.values() for each in chunks]
+        published = [(name, *won) for name, won in self._published.items()]
+        return PublicationsState(staged, published, list(self._applications.items()), landing, self._unlanded.state())
+
+    def take_state(self, state: "PublicationsState") -> None:
+        for name, attempt, number, chunk in state.staged:
+            self._staged.setdefault((name, attempt), {})[number] = chunk
+        self._published = {name: (attempt, number) for name, attempt, number in state.published}
+        self._applications = dict(state.applications)
+        for landing in state.landing:
+            self._landing.setdefault(landing.name, deque()).append(landing)
+        for name, place, number in state.unlanded:
+            self._unlanded.add(name, place, number)
+
+    def first_landing(self, name: PublicationName) -> Landing | None:
+        """The chunk of a batch that lands next."""
+        chunks = self._landing.get(name)
+        return None if chunks is None else chunks[0]
+
+    def parcels(self) -> Iterable[Parcel]:
+        """All that are staged, or have not landed."""
+        for chunks in self._staged.values():
+            for chunk in chunks.values():
+                yield from chunk.parcels
+        for landings in self._landing.values():
+            for landing in landings:
+                yield from landing.parcels
+
+    def fail_waiting(self, error: StoreError) -> None:
+        """Nobody here tells any more who waits."""
+        self._unlanded.fail_all(error)
+
     def drop_queue(self, queue: str) -> None:
         self.purge_queue(queue)
         self._staged = {key: chunks for key, chunks in self._staged.items() if key[0].queue != queue}
@@ -75,7 +119,7 @@ class MemoryPublications:
         standing = self._standing(name, attempt)
         if standing.winner is None and not standing.too_old:
             chunks = self._staged.setdefault((name, attempt), {})
-            chunks[chunk] = _Chunk(self._clock.now_us(), size_bytes, parcels)
+            chunks[chunk] = _Chunk(self._clock.now_us(), size_bytes, list(parcels))
             standing = self._standing(name, attempt)
         tell_soon(done, standing)
 
@@ -218,17 +262,15 @@ class MemoryPublications:
             del self._published[each]
 
     def _standing(self, name: PublicationName, attempt: str) -> Standing:
-        won = self._published.get(name)
+        won = self._published.get(name) or self._published.get(name.whole)
         if won is not None:
             return Standing(*won)
         known = self._applications.get(_of(name))
+        if known is not None and name.batch <= known.forgotten:
+            return Standing(too_old=True)
         chunks = self._staged.get((name, attempt), {}).values()
-        return Standing(
-            None,
-            sum(len(chunk.parcels) for chunk in chunks),
-            known is not None and name.batch <= known.forgotten,
-            sum(chunk.bytes for chunk in chunks),
-        )
+        messages = sum(len(chunk.parcels) for chunk in chunks)
+        return Standing(None, messages, bytes=sum(chunk.bytes for chunk in chunks))
 
     def _forget_old(self) -> None:
         now_us = self._clock.now_us()

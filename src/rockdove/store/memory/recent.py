@@ -27,6 +27,15 @@ class Recent(Generic[Seen]):
         self._seen[key] = (now_us, seen)
         self._seen.move_to_end(key)
 
+    def drop(self, key: str) -> None:
+        self._seen.pop(key, None)
+
+    def state(self) -> list[tuple[str, int, Seen]]:
+        return [(key, at_us, seen) for key, (at_us, seen) in self._seen.items()]
+
+    def take_state(self, state: list[tuple[str, int, Seen]]) -> None:
+        self._seen = OrderedDict((key, (at_us, seen)) for key, at_us, seen in state)
+
     def _forget(self, now_us: int) -> None:
         while self._seen:
             at_us, _ = next(iter(self._seen.values()))

@@ -1,13 +1,13 @@
 """The line of a standard queue in memory: the oldest visible first, quiet tenants before noisy ones."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 
 from rockdove.core.fairness import Shares
-from rockdove.core.message import Entry
-from rockdove.store.base import MOST_DEAD, Want
+from rockdove.core.message import Entry, Message
+from rockdove.store.base import Want
 from rockdove.store.common.heap import Heap
-from rockdove.store.memory.line import Draw, group_of
+from rockdove.store.memory.line import Draw, LineState, group_of
 
 # Among so many visible ones a claim without order chooses.
 UNORDERED_WINDOW = 1_000
@@ -16,8 +16,11 @@ UNORDERED_WINDOW = 1_000
 class StandardLine:
     """Visible entries in one heap for each group, so that a noisy group's backlog is stepped over as a whole."""
 
-    def __init__(self, entries: Mapping[int, Entry], shares: Shares, rng: Random) -> None:
+    def __init__(
+        self, entries: Mapping[int, Entry], shares: Shares, rng: Random, size: Callable[[Message], int]
+    ) -> None:
         self._entries = entries
+        self._size = size
         # Of the logical queue: who is noisy on all physical ones together is noisy on each.
         self._shares = shares
         self._rng = rng
@@ -53,7 +56,7 @@ class StandardLine:
             self._queue_up(group)
 
     def draw(self, want: Want, now_us: int) -> Draw:
-        draw = Draw()
+        draw = Draw(self._size)
         # A lease takes all there is, and spares nobody.
         loud = () if want.room_bytes else self._shares.noisy(now_us)
         noisy = [group for group in loud if group in self._by_group]
@@ -77,6 +80,12 @@ class StandardLine:
         """Groups have no order here."""
         return False
 
+    def state(self) -> LineState:
+        return LineState()
+
+    def take_state(self, state: LineState) -> None:
+        """All is in the entries."""
+
     def _fill(self, draw: Draw, want: Want) -> None:
         need = want.limit - len(draw.entries)
         window = self._window(draw, want, need + (want.order_hint or UNORDERED_WINDOW) - 1)
@@ -89,7 +98,7 @@ class StandardLine:
 
     def _window(self, draw: Draw, want: Want, size: int) -> list[Entry]:
         window: list[Entry] = []
-        while len(window) < size and len(draw.dead) < MOST_DEAD and (head := self._heads.first()) is not None:
+        while len(window) < size and not draw.has_enough_dead and (head := self._heads.first()) is not None:
             (_, id), group = head
             entry = self._entries[id]
             self._by_group[group].pop()

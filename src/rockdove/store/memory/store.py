@@ -1,39 +1,81 @@
 """The store that keeps everything in memory, for tests and throw-away queues; it lasts as long as its object."""
 
 import secrets
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from random import Random
+
+from msgspec import Struct
 
 from rockdove.core.clock import Clock
 from rockdove.core.errors import StoreError
-from rockdove.core.queue import PhysicalRecord, QueueRecord
-from rockdove.store.base import Arrived, Done, Duties, Effort, Physical, Snapshot, StillHolds
+from rockdove.core.message import Entry, Message
+from rockdove.core.queue import DeletedQueue, PhysicalRecord, QueueRecord
+from rockdove.store.base import (
+    Arrived,
+    Done,
+    Duties,
+    Effort,
+    Physical,
+    QueueDropped,
+    QueuePut,
+    Sizing,
+    Snapshot,
+    StillHolds,
+)
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.ledger import Ledger
+from rockdove.store.common.size import stored_bytes
 from rockdove.store.memory.capability import MemoryBrowsing, MemoryTransfers, MemoryUpkeep
-from rockdove.store.memory.lease import MemoryLeases
+from rockdove.store.memory.lease import LeasesState, MemoryLeases
+from rockdove.store.memory.past import Past, PastState
 from rockdove.store.memory.physical import MemoryPhysical
-from rockdove.store.memory.pile import Past, Pile
-from rockdove.store.memory.publish import MemoryPublications
+from rockdove.store.memory.pile import Pile, PileState
+from rockdove.store.memory.publish import MemoryPublications, PublicationsState
 from rockdove.store.memory.record import MemoryRecords
+
+
+class QueueState(Struct, array_like=True):
+    """A queue with all it holds, as it is written down. ``closed``: numbers of those that are about to go."""
+
+    queue: QueueRecord
+    piles: list[PileState]
+    closed: list[int]
+    past: PastState
+    leases: LeasesState
+    publications: PublicationsState
 
 
 class MemoryStore:
     """See `rockdove.store.base.Store`. Closed and opened again, the same object still has everything."""
 
     name = "memory"
+    has_fast_claims = False
     duties: Duties | None = None
+    sizing: Sizing | None = None
     # Memory has no faults that a program survives.
     trouble: str | None = None
     full: str | None = None
     effort = Effort()
 
-    def __init__(self, clock: Clock, rng: Random) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        rng: Random,
+        arrivals: ArrivalListeners | None = None,
+        size: Callable[[Message], int] = stored_bytes,
+        forgotten: Callable[[Entry], None] = lambda entry: None,
+        first: int = 0,
+    ) -> None:
+        """``size``: how many bytes a message has. ``forgotten`` is called with each entry that is removed. ``first`` is
+        where the sequence numbers of standard queues begin."""
+        self._first = first
+        self._size = size
+        self._forgotten = forgotten
         self._clock = clock
         self._rng = rng
         self.ledger = Ledger(clock)
         self.ledger.secret = secrets.token_bytes(32)
-        self.arrivals = ArrivalListeners()
+        self.arrivals = ArrivalListeners() if arrivals is None else arrivals
         self._pasts: dict[str, Past] = {}
         self._physical: dict[int, MemoryPhysical] = {}
         self._arrived: Arrived = lambda number, visible, next_us: None
@@ -51,6 +93,10 @@ class MemoryStore:
 
     def close(self) -> None:
         """Nothing is under way between two calls, and nothing is held outside."""
+
+    def forget(self) -> None:
+        """Nobody uses it any more: its parts, which know each other, go at once."""
+        vars(self).clear()
 
     def held_by(self, process: int) -> None:
         """Nobody else can want what is in memory."""
@@ -81,6 +127,69 @@ class MemoryStore:
             return self._begin(queue, record)
         return MemoryPhysical(record, None, self.arrivals, self._unlanded)
 
+    # For who keeps one queue in each such store.
+
+    def find(self, number: int) -> MemoryPhysical | None:
+        return self._physical.get(number)
+
+    @property
+    def places(self) -> Iterable[MemoryPhysical]:
+        return self._physical.values()
+
+    def close_places(self, numbers: Sequence[int]) -> StoreError | None:
+        """They take no more messages, being empty; if one is not, nothing changes."""
+        places = [self._physical[number] for number in numbers if number in self._physical]
+        if any(place.holds_any for place in places):
+            return StillHolds("a physical queue that was to go holds messages")
+        for place in places:
+            place.is_closed = True
+        return None
+
+    def set_queue(self, queue: QueueRecord) -> StoreError | None:
+        """Put its record at once."""
+        failed = self._put_queue(queue)
+        if failed is None:
+            self.ledger.hear(QueuePut(self.ledger.version + 1, queue))
+        return failed
+
+    def end_queue(self, uid: str) -> None:
+        """Drop it at once."""
+        queue = self.ledger.queue(uid)
+        if queue is not None:
+            self._drop_queue(queue)
+            gone = DeletedQueue(queue.account, queue.name, 0)
+            self.ledger.hear(QueueDropped(self.ledger.version + 1, uid, gone))
+
+    def forget_once(self, uid: str, keys: Sequence[str]) -> None:
+        """Nobody appends by these keys any more."""
+        past = self._pasts.get(uid)
+        if past is not None:
+            for key in keys:
+                past.once.drop(key)
+
+    def state(self, uid: str) -> "QueueState":
+        """A queue as it is."""
+        queue = self.ledger.queue(uid)
+        assert queue is not None
+        places = [self._physical[part.number] for part in queue.physical]
+        piles = [place.pile.state() for place in places if place.pile is not None]
+        closed = [place.record.number for place in places if place.is_closed]
+        past = self._pasts.setdefault(uid, Past()).state()
+        return QueueState(queue, piles, closed, past, self.leases.state(), self.publications.state())
+
+    def take_state(self, state: "QueueState") -> None:
+        """Have the queue that another one had; being new."""
+        queue = state.queue
+        self.ledger.load([queue], (), (), (), ())
+        for pile in state.piles:
+            physical = self._begin(queue, pile.record)
+            assert physical.pile is not None
+            physical.pile.take_state(pile)
+            physical.is_closed = pile.record.number in state.closed
+        self._pasts.setdefault(queue.uid, Past()).take_state(state.past)
+        self.leases.take_state(state.leases)
+        self.publications.take_state(state.publications)
+
     def _put_queue(self, queue: QueueRecord) -> StoreError | None:
         before = self.ledger.queue(queue.uid)
         there = set() if before is None else {record.number for record in before.physical}
@@ -104,7 +213,8 @@ class MemoryStore:
 
     def _begin(self, queue: QueueRecord, record: PhysicalRecord) -> MemoryPhysical:
         past = self._pasts.setdefault(queue.uid, Past())
-        pile = Pile(record, queue.fifo, past, self._clock, self._rng)
+        first = 0 if queue.fifo else self._first
+        pile = Pile(record, queue.fifo, past, self._clock, self._rng, self._size, self._forgotten, first)
         physical = self._physical[record.number] = MemoryPhysical(record, pile, self.arrivals, self._unlanded)
         return physical
 

@@ -46,6 +46,8 @@ def parse_address(text: str) -> Address:
         query = parse_qs(url.query, strict_parsing=bool(url.query), keep_blank_values=True)
     except ValueError:
         raise AddressError("write the Redis servers as redis://host:port,host:port") from None
+    if not text.partition(":")[2].startswith("//"):
+        raise AddressError("write the Redis servers as redis://host:port,host:port")
     login, _, hosts = url.netloc.rpartition("@")
     user, colon, password = login.partition(":")
     if login and not colon:
@@ -70,7 +72,10 @@ def _endpoint(text: str) -> Endpoint:
         host, _, port = text.partition(":")
     if not host:
         raise AddressError("a Redis server has no host: write redis://host:port,host:port")
-    return Endpoint(host.lower(), (_number(port, "a port", 65_535) if port else 0) or DEFAULT_PORT)
+    number = _number(port, "a port", 65_535) if port else DEFAULT_PORT
+    if not number:
+        raise AddressError("a port of the Redis servers is a number from 1 to 65,535")
+    return Endpoint(host.lower(), number)
 
 
 def _number(text: str, what: str, most: int) -> int:

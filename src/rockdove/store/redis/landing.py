@@ -4,8 +4,9 @@ See the comment at the head of `functions/publish.lua`.
 """
 
 import asyncio
+import contextlib
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any
 
@@ -13,15 +14,17 @@ import msgspec
 from msgspec import Struct
 
 from rockdove.core.clock import Clock
-from rockdove.core.errors import QueueGone, StoreError
+from rockdove.core.errors import QueueAway, QueueGone, StoreError
 from rockdove.core.publication import Landing, Parcel, PublicationName
 from rockdove.store.base import Appended, Done, Draft, Physical
 from rockdove.store.common.gone import GonePhysical, gone
+from rockdove.store.common.ledger import Ledger
+from rockdove.store.common.outcome import outcome_of
+from rockdove.store.common.tasks import Tasks
 from rockdove.store.redis.keyed import Piece
 from rockdove.store.redis.physical import RedisPhysical, home_key_of
 from rockdove.store.redis.server import AlreadyThere, Server
 from rockdove.store.redis.servers import Servers
-from rockdove.store.redis.tasks import Tasks
 
 # Where servers tell of queues with something to land, and with nothing left.
 LANDING = "rd:landing"
@@ -54,8 +57,16 @@ _decode_routes = msgspec.json.Decoder(list[Route]).decode
 class RedisLandings:
     """See `rockdove.store.base.Landings`. ``physical`` finds a physical queue by its number."""
 
-    def __init__(self, servers: Servers, clock: Clock, tasks: Tasks, physical: Callable[[int], RedisPhysical]) -> None:
+    def __init__(
+        self,
+        servers: Servers,
+        ledger: Ledger,
+        clock: Clock,
+        tasks: Tasks,
+        physical: Callable[[int], RedisPhysical],
+    ) -> None:
         self._servers = servers
+        self._ledger = ledger
         self._clock = clock
         self._tasks = tasks
         self._physical = physical
@@ -99,25 +110,54 @@ class RedisLandings:
                 event.set()
 
     async def is_back(self, server: Server) -> None:
-        """See what is to land by the word of a server that is there, perhaps again."""
-        flat = await server.ask("rd_landing_places", "rd")
-        uids = {uid.decode() for uid in flat[::2]}
+        """See what is to land by the word of a server that is there, perhaps again. Raises `StoreError`."""
+
+        def known(flat: list[bytes]) -> None:
+            uids = {uid.decode() for uid in flat[::2]}
+            self._forget(server)
+            self._servers.landing |= uids
+            if uids:
+                self._new()
+
+        await self._ask_in_order(server, known, "rd_landing_places", "rd")
+
+    def _forget(self, server: Server) -> None:
         landing = self._servers.landing
         landing -= {uid for uid in landing if self._servers.home(uid) is server}
-        landing |= uids
-        if uids:
-            self._new()
+
+    async def _ask_in_order(self, server: Server, known: Callable[[Any], None], function: str, *words: Any) -> Any:
+        """What is heard from the server after its answer comes after ``known``. Who awaits an answer goes on later."""
+
+        def ask(done: Callable[[Any], None]) -> None:
+            def told(reply: Any) -> None:
+                if not isinstance(reply, StoreError):
+                    known(reply)
+                done(reply)
+
+            server.call(told, function, *words)
+
+        return await outcome_of(ask)
 
     def next(self, after: PublicationName | None, done: Done[Landing | None]) -> None:
-        self._tasks.tell(self._next("" if after is None else f"{after.queue}\0{text_of(after)}"), done)
+        self._tasks.tell(self._next(after), done)
 
-    async def _next(self, after: str) -> Landing | None:
+    async def _next(self, name: PublicationName | None) -> Landing | None:
+        """Of each server in turn: what waits for one that is away holds up nothing that others decide on."""
+        after = "" if name is None else f"{name.queue}\0{text_of(name)}"
+        turn = -1 if name is None else self._servers.home(name.queue).slot
         while True:
             busy = False
-            for server in {self._servers.home(uid) for uid in self._servers.landing}:
+            homes = {self._servers.home(uid) for uid in self._servers.landing}
+            for server in sorted(homes, key=lambda home: (home.slot <= turn, home.slot)):
                 if not server.is_up:
                     continue
-                reply = await server.ask("rd_next_landing", "rd", self.lander, after)
+
+                def known(reply: Any, server: Server = server) -> None:
+                    if not reply:
+                        # Others were quicker than the word of what this process has published.
+                        self._forget(server)
+
+                reply = await self._ask_in_order(server, known, "rd_next_landing", "rd", self.lander, after)
                 if isinstance(reply, list):
                     return _landing(reply)
                 busy = busy or reply == b"busy"
@@ -150,30 +190,41 @@ class RedisLandings:
         touched: set[int] = set()
         left, turn = list(range(len(drafts))), 0
         is_known = False
+        # Its groups do not go elsewhere.
+        is_fifo = self._is_fifo(queue)
         while left:
             proposal = routes_of([proposed[at] for at in left], left)
-            # What was refused goes elsewhere, if anybody has said where to.
-            is_stale = bool(refused & {route.number for route in proposal})
-            text = b"" if is_stale else _encode_routes(proposal)
+            # What was refused, or cannot be reached, goes elsewhere, if anybody has said where to.
+            numbers = {route.number for route in proposal}
+            away = frozenset() if is_fifo else self._away(numbers)
+            text = b"" if refused & numbers or away else _encode_routes(proposal)
             reply = await self._at_home(queue, "rd_plan", token, index, turn, text)
             if not reply:
                 return None
             if reply == b"open":
-                raise gone()
+                raise _cannot_reach(away) if away else gone()
             if monotonic() - began_s > LATE_S:
                 raise StoreError("this process was stopped for so long that others may have done it")
             left = []
-            for route, outcome in await self._land_round(_decode_routes(reply), Piece(token, index, turn), drafts):
+            there: list[Route] = []
+            failed: StoreError | None = None
+            piece = Piece(token, index, turn)
+            for route, outcome in await self._land_round(_decode_routes(reply), piece, drafts):
                 touched.add(route.number)
                 if isinstance(outcome, QueueGone):
                     refused.add(route.number)
                     left += route.places
                 elif isinstance(outcome, AlreadyThere):
                     is_known = True
+                    there.append(route)
                 elif isinstance(outcome, StoreError):
-                    raise outcome
+                    failed = outcome
                 else:
                     appended.update(zip(route.places, outcome, strict=True))
+                    there.append(route)
+            if failed is not None:
+                await self._set_aside(queue, piece, there, failed)
+                raise failed
             turn += bool(left)
         if not await self._at_home(queue, "rd_landed", token, index, turn):
             return None
@@ -181,6 +232,25 @@ class RedisLandings:
             server, key = self._physical(number).server, self._physical(number).key
             server.call(lambda reply: None, "rd_forget_token", key, self._clock.now_us(), token)
         return None if is_known else [appended[at] for at in range(len(drafts))]
+
+    async def _set_aside(self, queue: str, piece: Piece, there: Sequence[Route], why: StoreError) -> None:
+        """Some of a chunk waits for a server that is away, and may be there: what comes after it does not wait.
+
+        But for FIFO queues: there it would overtake.
+        """
+        goes_on = isinstance(why, QueueAway) and not self._is_fifo(queue)
+        words = (word for route in there for word in (route.number, len(route.places)))
+        # If it fails, too, the next try does it.
+        with contextlib.suppress(StoreError):
+            rest = secrets.token_hex(8) if goes_on else ""
+            await self._at_home(queue, "rd_set_aside", piece.token, piece.index, piece.round, rest, *words)
+
+    def _is_fifo(self, queue: str) -> bool:
+        record = self._ledger.queue(queue)
+        return record is None or record.fifo
+
+    def _away(self, numbers: Iterable[int]) -> frozenset[int]:
+        return frozenset(each for each in numbers if not self._servers.of_physical(each).takes_messages)
 
     async def _land_round(
         self, routes: Sequence[Route], piece: Piece, drafts: Sequence[Draft]
@@ -224,6 +294,12 @@ def _landing(reply: Sequence[bytes]) -> RedisLanding:
         token=token.decode(),
         index=int(index),
     )
+
+
+def _cannot_reach(numbers: frozenset[int]) -> QueueAway:
+    error = QueueAway(f"physical queues cannot be reached: {len(numbers)}")
+    error.numbers = numbers
+    return error
 
 
 def routes_of(numbers: Sequence[int], places: Sequence[int] | None = None) -> list[Route]:

@@ -20,12 +20,12 @@ from rockdove.core.lease import Holder, Holding, Lease, LeaseName
 from rockdove.core.message import Entry
 from rockdove.store.base import Claimed, Done, Physical, Want
 from rockdove.store.base.lease import Ended, Leased, Outcome, left
+from rockdove.store.common.tasks import Tasks
 from rockdove.store.redis.codec import entries, entry_name
 from rockdove.store.redis.connection import Word
 from rockdove.store.redis.physical import MOST_EXPIRED, RedisPhysical, home_key_of, key_of, wanted
 from rockdove.store.redis.server import Server, ServerAway
 from rockdove.store.redis.servers import Servers
-from rockdove.store.redis.tasks import Tasks
 
 # Messages that one call claims or settles at most: others wait for so long.
 AT_ONCE = 1_000
@@ -213,7 +213,7 @@ class RedisLeases:
     # Finishing what others have left.
 
     async def finish(self, server: Server, before_us: int) -> None:
-        """What was claimed on a server for a lease that is not made, and what has ended by its word."""
+        """What was claimed on a server for a lease that is not made, and leases that it says have ended."""
         claimed, ending = await server.ask("rd_lease_unfinished", "rd", before_us, AT_ONCE)
         for at in range(0, len(ending), 2):
             uid, token = ending[at].decode(), ending[at + 1].decode()

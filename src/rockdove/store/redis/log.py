@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any, TypeAlias
 
-from rockdove.core.errors import StoreError, StoreInterrupted
+from rockdove.core.errors import NoMajority, StoreError, StoreInterrupted
 from rockdove.store.redis.server import Server
 from rockdove.store.redis.servers import Servers
 
@@ -85,6 +85,8 @@ class ChangeLog:
 
     async def lead(self) -> None:
         """Get the promise of more than half of the servers, and hear of all that was changed before."""
+        # Else a change would be begun, and nobody could say what becomes of it.
+        self._need_most(len(self._servers.up))
         if self._ballot is not None:
             return
         self._round += 1
@@ -128,7 +130,7 @@ class ChangeLog:
     def _need_most(self, number: int) -> None:
         servers = self._servers
         if number < servers.majority:
-            raise StoreError(
+            raise NoMajority(
                 f"to change queues or accounts, {servers.majority} of the {servers.number} Redis servers must be "
                 f"there, and {number} are. {servers.trouble}"
             )

@@ -5,15 +5,15 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from rockdove.core.clock import SECOND_US, Clock
+from rockdove.store.common.tasks import Tasks
 from rockdove.store.redis.server import Server
 from rockdove.store.redis.servers import Servers
-from rockdove.store.redis.tasks import Tasks
 
 # What was begun so many seconds ago is finished by others; so often they look.
 UNFINISHED_S = 5
 LOOK_S = 2.0
 
-# Finish what was begun before a time (in microseconds) by the word of a server. Raises `StoreError`.
+# Finish what was begun before a time (in microseconds), as a server tells it. Raises `StoreError`.
 Finish: TypeAlias = Callable[[Server, int], Awaitable[None]]
 
 

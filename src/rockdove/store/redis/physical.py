@@ -32,6 +32,7 @@ class RedisPhysical:
     ) -> None:
         """``uid`` and ``flights`` are the logical queue's."""
         self._record = record
+        self._version = 0
         self._uid = uid
         self._flights = flights
         self._servers = servers
@@ -55,9 +56,15 @@ class RedisPhysical:
     def record(self) -> PhysicalRecord:
         return self._record
 
-    def take_record(self, record: PhysicalRecord) -> None:
-        """The same physical queue may leave from now on, or stay."""
+    @property
+    def said(self) -> str:
+        """What the record says, for the server: whether it leaves, and by which version."""
+        return f"{int(self._record.leaves)} {self._version}"
+
+    def take_record(self, record: PhysicalRecord, version: int) -> None:
+        """The same physical queue may leave from now on, or stay; the records are of that version."""
         self._record = record
+        self._version = version
 
     def hint(self) -> Hint:
         """Others change the queue, too: what was true a moment ago is not known any more."""
@@ -88,7 +95,7 @@ class RedisPhysical:
         """``keys``: where the keys of drafts are kept on this server."""
         function = "rd_append" if piece is None else "rd_land"
         which = () if piece is None else (piece.token, piece.index, piece.round)
-        words = (self._clock.now_us(), int(self._record.leaves), *which, *draft_words(drafts))
+        words = (self._clock.now_us(), self.said, *which, *draft_words(drafts))
         self.server.call_on(then(done, self.appended), function, (self.key, keys), *words)
 
     def appended(self, reply: list[bytes]) -> list[Appended]:
@@ -157,7 +164,7 @@ class RedisPhysical:
             int(claimed_us),
             [entry_id(number, name) for name in expired],
             int(size),
-            landing=not living and self._is_landing,
+            landing=not living and self._is_about_to_land,
         )
 
     def move(self, id: int, visible_us: int, receive_count: int | None, done: Done[bool]) -> None:
@@ -201,6 +208,11 @@ class RedisPhysical:
         """Whether messages that are published are about to come to the logical queue, as far as is known."""
         return self._uid in self._servers.landing and self.home.is_up
 
+    @property
+    def _is_about_to_land(self) -> bool:
+        """The same, unless it may have to wait for a server that is away."""
+        return self._is_landing and all(server.takes_messages for server in self._servers.all)
+
     def find(self, id: int, done: Done[Entry | None]) -> None:
         def found(reply: list[Any]) -> Entry | None:
             return next(iter(entries(self._record.number, reply)), None)
@@ -208,14 +220,14 @@ class RedisPhysical:
         self.server.call(then(done, found), "rd_find", self.key, entry_name(id), changes=False)
 
     def holds(self, groups: Sequence[str], done: Done[list[bool]]) -> None:
-        self.server.call(then(done, bools), "rd_holds", self.key, int(self._record.leaves), *groups)
+        self.server.call(then(done, bools), "rd_holds", self.key, self.said, *groups)
 
     def refresh(self, done: Done[None]) -> None:
         """Make the hint true as of now."""
 
         def told(reply: list[Any]) -> None:
             next_us, holds_any, is_noisy = reply
-            if self._is_landing:
+            if self._is_about_to_land:
                 # A visit tells who looks that something is about to come.
                 next_us, holds_any = 1, 1
             self._hint = Hint(int(next_us) if next_us else None, bool(holds_any), bool(is_noisy))

@@ -17,10 +17,10 @@ from rockdove.store.base import Appended, Done, Draft, Physical
 from rockdove.store.base.publication import Decision, Published, Standing
 from rockdove.store.common.gone import GonePhysical, gone
 from rockdove.store.common.partly import choose
+from rockdove.store.common.tasks import Tasks
 from rockdove.store.redis.landing import RedisLandings, routes_of, text_of
 from rockdove.store.redis.physical import home_key_of
 from rockdove.store.redis.servers import Servers
-from rockdove.store.redis.tasks import Tasks
 
 # So often a decision is tried again because others stage or publish at the same time.
 MOST_TRIES = 20
@@ -210,7 +210,9 @@ class RedisPublications:
 
 def _standing(reply: Sequence[Any]) -> Standing:
     is_published, winner, messages, too_old, size = reply
-    return Standing(winner.decode() if is_published else None, int(messages), bool(too_old), int(size))
+    if too_old:
+        return Standing(too_old=True)
+    return Standing(winner.decode() if is_published else None, int(messages), bytes=int(size))
 
 
 def _parcel(draft: Draft) -> Parcel:

@@ -30,11 +30,12 @@ from rockdove.store.base import (
     TaskPut,
 )
 from rockdove.store.common.ledger import ACCOUNTS, Ledger, Scope, conflict, over_quota, queue_scope, task_scope
+from rockdove.store.common.outcome import outcome_of
+from rockdove.store.common.tasks import Tasks
 from rockdove.store.redis.log import KINDS, ChangeLog, Puts
 from rockdove.store.redis.physical import home_key_of, key_of
 from rockdove.store.redis.server import Server
 from rockdove.store.redis.servers import SLOT_BITS, Servers
-from rockdove.store.redis.tasks import Tasks
 
 # Seconds for which a physical queue may be there that no record names: it is being made.
 YOUNG_S = 600
@@ -176,14 +177,14 @@ class RedisRecords:
             there = {part.number for part in before}
             going = [number for number in there if number not in kept]
             await self._begin(queue, [part for part in queue.physical if part.number not in there])
-            if len(going) < len(there):
+            if going and len(going) < len(there):
                 await self._close_all(queue, going)
             return QueuePut(0, queue)
 
         version = await self._write(queue_scope(queue.account, queue.name), seen, decide)
         kept = {part.number: part for part in queue.physical}
         leaving = [part for part in before if part.number in kept and kept[part.number].leaves != part.leaves]
-        await self._of_all("rd_set_state", [(kept[part.number], _state(kept[part.number])) for part in leaving])
+        await self._set_states([kept[part.number] for part in leaving], version)
         going = [part for part in before if part.number not in kept]
         await self._drop(going)
         if before and len(going) == len(before):
@@ -264,21 +265,26 @@ class RedisRecords:
         """They take no more messages, being empty; if one is not, all go on."""
         if await self._go(queue.uid, numbers):
             raise StillHolds("messages are about to come to a physical queue that was to go")
-        closed = await asyncio.gather(*(self._ask(number, "rd_close") for number in numbers))
+        version = self.log.version
+        closed = await asyncio.gather(*(self._ask(number, "rd_close", version) for number in numbers))
         if not all(closed):
             known = self._ledger.queue(queue.uid)
             parts = [] if known is None else known.physical
-            await self._of_all("rd_set_state", [(part, _state(part)) for part in parts if part.number in numbers])
+            await self._set_states([part for part in parts if part.number in numbers], version)
             raise StillHolds("a physical queue that was to go holds messages")
 
     async def _drop(self, parts: Sequence[PhysicalRecord]) -> None:
-        await self._of_all("rd_drop", [(part, str(part.number)) for part in parts])
+        await self._of_all("rd_drop", [(part, (part.number,)) for part in parts])
         for server in {self._servers.of_physical(part.number) for part in parts}:
             self._tasks.run(sweep(server))
 
-    async def _of_all(self, function: str, words: Sequence[tuple[PhysicalRecord, str]]) -> None:
-        """What a server that is away misses, it does when it is back; see `reconcile`."""
-        asked = [self._ask(part.number, function, word) for part, word in words]
+    async def _set_states(self, parts: Sequence[PhysicalRecord], version: int) -> None:
+        """A server that is away hears it later, from whoever sends."""
+        await self._of_all("rd_set_state", [(part, (_state(part), version)) for part in parts])
+
+    async def _of_all(self, function: str, words: Sequence[tuple[PhysicalRecord, tuple[str | int, ...]]]) -> None:
+        """What was dropped while a server is away is dropped when it is back; see `_reconcile`."""
+        asked = [self._ask(part.number, function, *word) for part, word in words]
         await asyncio.gather(*asked, return_exceptions=True)
 
     async def _ask(self, number: int, function: str, *words: Any) -> Any:
@@ -314,25 +320,19 @@ def _puts(change: bytes) -> Puts:
 
 async def _all_of(server: Server) -> list[Any]:
     """Version and records of a server, as of one moment."""
-    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-    def done(outcome: Any) -> None:
-        if not future.done():
-            future.set_result(outcome)
 
     def ignore(outcome: Any) -> None:
         pass
 
-    # One after another without a break: nothing else gets in between.
-    server.command(ignore, "MULTI")
-    server.command(ignore, "GET", "rd:version")
-    for kind in KINDS:
-        server.command(ignore, "HGETALL", f"rd:records:{kind}")
-    server.command(done, "EXEC")
-    outcome = await future
-    if isinstance(outcome, StoreError):
-        raise outcome
-    return list(outcome)
+    def ask(done: Callable[[Any], None]) -> None:
+        # One after another without a break: nothing else gets in between.
+        server.command(ignore, "MULTI")
+        server.command(ignore, "GET", "rd:version")
+        for kind in KINDS:
+            server.command(ignore, "HGETALL", f"rd:records:{kind}")
+        server.command(done, "EXEC")
+
+    return list(await outcome_of(ask))
 
 
 def _flat(fields: Any) -> list[Any]:

@@ -1,7 +1,9 @@
 """One Redis server: connected again and again, told from a dead one within a second, and asked by function calls."""
 
 import asyncio
+import contextlib
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeAlias
@@ -11,8 +13,10 @@ import hiredis
 from rockdove.core.errors import QueueAway, StoreError, StoreFull, StoreInterrupted
 from rockdove.store.base import Done, OverQuota
 from rockdove.store.common.gone import gone
+from rockdove.store.common.outcome import outcome_of
 from rockdove.store.redis.address import Address, Endpoint
 from rockdove.store.redis.connection import Answered, Connection, Reply, Word, connect
+from rockdove.store.redis.copies import Copies
 from rockdove.store.redis.library import CODE, NAME
 
 # A server that has not answered for so many seconds is taken for dead.
@@ -22,8 +26,32 @@ LOOK_S = 0.1
 # Seconds before the next try to reach a server that is not there.
 AGAIN_S = 0.1
 SOON_S = 0.01
-# Milliseconds that copies have to get a change.
-REPLICA_MS = 500
+# Seconds without a refusal after which the next one is told again.
+REFUSED_S = 60.0
+# A key of no meaning, written to see whether a server that has refused changes takes them again.
+PROBE = "rd:probe"
+# A copy that follows, and has said so a moment ago.
+_FOLLOWS = re.compile(rb"state=online,.*lag=[01]\b")
+# Functions that add a message, or decide something: what they do counts when copies have it. Of the rest, what is lost
+# with a server has not happened: a message is received again, and nothing is lost.
+PROMISES = frozenset(
+    (
+        "rd_accept",
+        "rd_append",
+        "rd_begin",
+        "rd_commit",
+        "rd_decide",
+        "rd_install",
+        "rd_land",
+        "rd_lease_end",
+        "rd_lease_make",
+        "rd_prepare",
+        "rd_reserve",
+        "rd_settle",
+        "rd_stage",
+        "rd_transfer",
+    )
+)
 
 log = logging.getLogger("rockdove")
 
@@ -34,6 +62,10 @@ Ask: TypeAlias = Callable[..., Awaitable[Any]]
 
 class ServerAway(QueueAway):
     """The server cannot be reached: it was not asked."""
+
+
+class ServerFull(QueueAway, StoreFull):
+    """The server has no room: others may have."""
 
 
 class Void(StoreError):
@@ -73,15 +105,23 @@ class Server:
         self._connection: Connection | None = None
         # Connected, but not yet `joined`.
         self._new: Connection | None = None
+        # Of the connection; None: nothing was promised on it yet.
+        self._copies: Copies | None = None
         self._task: asyncio.Task[None] | None = None
         self._gone = asyncio.Event()
         self._channels: dict[str, None] = {}
         # Why it cannot be used, in words for the operator, and what of that was told.
         self.trouble: str | None = "it was not tried yet"
         self._told: str | None = None
+        # Why what it promises does not count at the moment: too few copies follow it.
+        self.short: str | None = None
         # Calls that change something, and those that failed.
         self.calls = 0
         self.failed = 0
+        self._is_closing = False
+        # When it last refused a change, and whether it still does, as far as is known.
+        self._refused_s = -REFUSED_S
+        self._refuses = False
         # Its place among the servers of the store, once that is known.
         self.slot = -1
         self.version = 0
@@ -93,10 +133,15 @@ class Server:
     def is_up(self) -> bool:
         return self._connection is not None
 
+    @property
+    def takes_messages(self) -> bool:
+        return self.is_up and self.short is None and not self._refuses
+
     def start(self) -> None:
         self._task = self._loop.create_task(self._stay_connected())
 
     def close(self) -> None:
+        self._is_closing = True
         if self._task is not None:
             self._task.cancel()
         for connection in (self._connection, self._new):
@@ -106,7 +151,7 @@ class Server:
     # Calls.
 
     def call(self, done: Done[Any], function: str, key: str, *words: Word, changes: bool = True) -> None:
-        """Call a function. With copies to wait for, what it changes counts when they have it."""
+        """Call a function. With copies to wait for, what it promises counts when they have it."""
         self.call_on(done, function, (key,), *words, changes=changes)
 
     def call_on(
@@ -119,7 +164,12 @@ class Server:
             return
         self.calls += changes
         told = ("FCALL", function, len(keys), *keys, *words)
-        self._call(connection, done, told, changes and self._address.replicas > 0)
+        is_promise = self._address.replicas > 0 and function in PROMISES
+        if is_promise and self.short is not None:
+            # It was not asked: others may do it.
+            self._loop.call_soon(done, ServerAway(f"the Redis server {self}: {self.short}"))
+            return
+        self._call(connection, done, told, is_promise)
 
     def command(self, done: Done[Any], *words: Word) -> None:
         connection = self._connection
@@ -132,21 +182,22 @@ class Server:
         if not is_copied:
             connection.call(words, partial(self._answered, done))
             return
-        first: Reply = None
 
-        def called(reply: Reply) -> None:
-            nonlocal first
-            first = reply
-
-        def copied(reply: Reply) -> None:
-            if isinstance(first, Exception) or not isinstance(reply, int) or reply >= self._address.replicas:
+        def copied(first: Reply, reply: Reply) -> None:
+            if isinstance(first, Exception) or isinstance(reply, StoreError):
                 self._answered(done, reply if isinstance(reply, StoreError) else first)
+            elif not isinstance(reply, int):
+                self.failed += 1
+                done(StoreInterrupted(f"the Redis server {self} does not tell whether copies have it: {reply}"))
+            elif reply >= self._address.replicas:
+                self._answered(done, first)
             else:
-                text = f"{reply} of {self._address.replicas} copies of the Redis server {self} have it"
-                done(StoreInterrupted(text))
+                self._be_short(reply)
+                done(StoreInterrupted(f"the Redis server {self}: {self.short}"))
 
-        connection.call(words, called)
-        connection.call(("WAIT", self._address.replicas, REPLICA_MS), copied)
+        if self._copies is None:
+            self._copies = Copies(connection, self._loop, self._address.replicas, lambda: self.short is not None)
+        self._copies.call(words, copied)
 
     def _answered(self, done: Done[Any], reply: Reply) -> None:
         done(self._error(reply) if isinstance(reply, hiredis.ReplyError) else reply)
@@ -165,20 +216,42 @@ class Server:
             case "MANY":
                 return OverQuota(text)
             case "OOM":
-                return StoreFull(f"the Redis server {self} has used up its memory")
+                self._refuses = True
+                return ServerFull(f"the Redis server {self} has used up its memory")
+            case "READONLY" | "LOADING" | "MASTERDOWN" | "MISCONF" | "NOREPLICAS" | "BUSY":
+                return self._refused(text)
+        if "Function not found" in text:
+            return self._begin_anew("its functions were removed")
         self.failed += 1
         return StoreError(f"the Redis server {self}: {text}")
+
+    def _refused(self, text: str) -> ServerAway:
+        """It was asked, and has done nothing: others may."""
+        self.failed += 1
+        self._refuses = True
+        if self._loop.time() - self._refused_s > REFUSED_S:
+            log.warning("the Redis server %s refuses changes: %s", self, text, extra={"event": "server-refuses"})
+        self._refused_s = self._loop.time()
+        return ServerAway(f"the Redis server {self}: {text}")
+
+    def _begin_anew(self, why: str) -> ServerAway:
+        """It was asked, and has done nothing. Connect again: that loads what it needs, or finds out that it cannot."""
+        self.failed += 1
+        self.trouble = why
+        if self._connection is not None:
+            self._connection.abort()
+        return ServerAway(f"the Redis server {self}: {why}")
 
     def away(self) -> ServerAway:
         return ServerAway(f"the Redis server {self} cannot be reached: {self.trouble}")
 
     async def ask(self, function: str, key: str, *words: Word) -> Any:
         """Raises `StoreError`."""
-        return await _outcome(lambda done, *rest: self.call(done, function, key, *rest), words)
+        return await outcome_of(lambda done: self.call(done, function, key, *words))
 
     async def ask_command(self, *words: Word) -> Any:
         """Raises `StoreError`."""
-        return await _outcome(self.command, words)
+        return await outcome_of(lambda done: self.command(done, *words))
 
     # Wake-ups.
 
@@ -242,7 +315,9 @@ class Server:
         await self._joined(self, partial(self._tell, connection))
         if not connection.is_open:
             raise ServerAway("the connection was lost")
+        await self._count_copies(connection)
         self._connection, self._new = connection, None
+        self._copies = None
         for channel in self._channels:
             connection.say(("SUBSCRIBE", channel))
         self.trouble = None
@@ -251,20 +326,50 @@ class Server:
             log.warning("the Redis server %s is back", self, extra={"event": "server-back"})
         self._is_back(self)
 
+    async def _count_copies(self, connection: Connection) -> None:
+        """See whether enough copies follow it."""
+        if self._address.replicas:
+            with contextlib.suppress(StoreError):
+                self._told_copies(await self._tell(connection, "INFO", "replication"))
+
+    def _told_copies(self, told: Any) -> None:
+        if not isinstance(told, bytes):
+            return
+        online = sum(_FOLLOWS.search(line) is not None for line in told.splitlines())
+        if online >= self._address.replicas:
+            if self.short is not None:
+                log.warning("the Redis server %s has its copies again", self, extra={"event": "copies-back"})
+            self.short = None
+        else:
+            self._be_short(online)
+
+    def _told_probe(self, told: Any) -> None:
+        self._refuses = isinstance(told, Exception)
+
+    def _be_short(self, number: int) -> None:
+        text = f"{number} of {self._address.replicas} copies follow it, so it takes no messages"
+        if self.short is None:
+            log.warning("the Redis server %s: %s", self, text, extra={"event": "copies-away"})
+        self.short = text
+
     async def _load(self, connection: Connection) -> None:
         libraries = await self._tell(connection, "FUNCTION", "LIST", "LIBRARYNAME", NAME, "WITHCODE")
         if not any(CODE.encode() in library.values() for library in map(_fields, libraries)):
             await self._tell(connection, "FUNCTION", "LOAD", "REPLACE", CODE)
 
     async def _tell(self, connection: Connection, *words: Word) -> Any:
-        return await _outcome(lambda done, *words: self._call(connection, done, words), words)
+        return await outcome_of(lambda done: self._call(connection, done, words))
 
     async def _watch(self) -> None:
         """Until the connection is lost; one that is silent for too long is given up."""
         connection = self._connection
         while connection is not None and connection.is_open:
             since_s = connection.silent_since_s
-            if since_s is None:
+            if since_s is None and self._refuses:
+                connection.call(("SET", PROBE, "1"), self._told_probe)
+            elif since_s is None and self.short is not None:
+                connection.call(("INFO", "replication"), self._told_copies)
+            elif since_s is None:
                 connection.call(("PING",), lambda reply: None)
             elif self._loop.time() - since_s > PATIENCE_S:
                 self.trouble = "it does not answer"
@@ -280,7 +385,8 @@ class Server:
             self._connection = None
             if self.trouble is None:
                 self.trouble = "the connection was lost"
-            self._report()
+            if not self._is_closing:
+                self._report()
             self._gone.set()
         self.failed += len(pending)
         error = StoreInterrupted(f"the connection to the Redis server {self} was lost")
@@ -291,18 +397,3 @@ class Server:
 def _fields(library: Any) -> dict[Any, Any]:
     """A map in RESP3 is a dictionary, or a flat list."""
     return library if isinstance(library, dict) else dict(zip(library[::2], library[1::2], strict=True))
-
-
-async def _outcome(call: Callable[..., None], words: tuple[Word, ...]) -> Any:
-    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-    def done(outcome: Any) -> None:
-        if future.done():
-            return
-        if isinstance(outcome, StoreError):
-            future.set_exception(outcome)
-        else:
-            future.set_result(outcome)
-
-    call(done, *words)
-    return await future

@@ -79,8 +79,9 @@ class Servers:
 
     @property
     def trouble(self) -> str | None:
-        away = [server for server in self.all if not server.is_up]
-        return None if not away else "; ".join(f"the Redis server {each}: {each.trouble}" for each in away)
+        """Of all servers that are away, or whose copies are."""
+        told = [(server, server.trouble if not server.is_up else server.short) for server in self.all]
+        return "; ".join(f"the Redis server {server}: {why}" for server, why in told if why is not None) or None
 
     def of_physical(self, number: int) -> Server:
         """The server that has a physical queue."""

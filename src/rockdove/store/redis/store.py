@@ -1,6 +1,7 @@
 """The store on Redis servers."""
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from random import Random
 from weakref import WeakValueDictionary
@@ -17,11 +18,13 @@ from rockdove.store.base import (
     Leases,
     Physical,
     Publications,
+    Sizing,
     Snapshot,
     Transfers,
 )
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.ledger import Ledger
+from rockdove.store.common.tasks import Tasks
 from rockdove.store.redis.address import Address
 from rockdove.store.redis.capability import RedisBrowsing, RedisUpkeep
 from rockdove.store.redis.duty import RedisDuties
@@ -34,7 +37,7 @@ from rockdove.store.redis.publish import RedisPublications
 from rockdove.store.redis.record import RedisRecords
 from rockdove.store.redis.server import Ask, Server
 from rockdove.store.redis.servers import Servers
-from rockdove.store.redis.tasks import Tasks
+from rockdove.store.redis.size import RedisSizing
 from rockdove.store.redis.transfer import RedisTransfers
 
 # Where servers tell of changed records.
@@ -45,6 +48,7 @@ class RedisStore:
     """See `rockdove.store.base.Store`."""
 
     name = "redis"
+    has_fast_claims = False
     full: str | None = None
 
     def __init__(self, address: Address, clock: Clock, rng: Random, loop: asyncio.AbstractEventLoop) -> None:
@@ -63,12 +67,13 @@ class RedisStore:
         self.records = RedisRecords(self.servers, self.ledger, clock, rng, self._tasks)
         leases = RedisLeases(self.servers, clock, self._tasks)
         self.leases: Leases | None = leases
-        self._landings = RedisLandings(self.servers, clock, self._tasks, self._find)
+        self._landings = RedisLandings(self.servers, self.ledger, clock, self._tasks, self._find)
         self.landings: Landings | None = self._landings
         self.publications: Publications | None = RedisPublications(self.servers, clock, self._tasks, self._landings)
         self.browsing = RedisBrowsing()
         self.upkeep = RedisUpkeep(clock)
         self.duties: Duties | None = RedisDuties(self.servers)
+        self.sizing: Sizing | None = RedisSizing(self.servers)
         transfers = RedisTransfers(clock, self._find)
         self.transfers: Transfers | None = transfers
         self.mender = Mender(self.servers, clock, self._tasks, leases.finish, transfers.finish)
@@ -81,7 +86,9 @@ class RedisStore:
 
     @property
     def trouble(self) -> str | None:
-        return self.servers.trouble
+        """With more than half of the servers, all can be done but what waits for one of the others."""
+        usable = [server for server in self.servers.up if server.short is None]
+        return self.servers.trouble if len(usable) < self.servers.majority else None
 
     async def open(self) -> Snapshot:
         for server in self.servers.all:
@@ -96,7 +103,9 @@ class RedisStore:
         self._is_open = True
         for server in self.servers.up:
             self.records.is_back(server)
-            await self._landings.is_back(server)
+            with contextlib.suppress(StoreError):
+                # One that is lost meanwhile tells when it is back.
+                await self._landings.is_back(server)
         self.mender.start()
         return self.ledger.snapshot()
 
@@ -136,9 +145,10 @@ class RedisStore:
         flights.be_of(queue.physical)
         found = self._physical.get(record.number)
         if found is not None and found.record.prefix == record.prefix:
-            found.take_record(record)
-            return found
-        physical = self._physical[record.number] = self._make(queue.uid, record, flights)
+            physical = found
+        else:
+            physical = self._physical[record.number] = self._make(queue.uid, record, flights)
+        physical.take_record(record, self.ledger.version)
         return physical
 
     def _make(self, uid: str, record: PhysicalRecord, flights: Flights) -> RedisPhysical:

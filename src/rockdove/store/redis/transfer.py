@@ -68,7 +68,7 @@ class RedisTransfers:
             else:
                 done(target.appended(cast(list[bytes], reply)))
 
-        numbers = (self._clock.now_us(), int(target.record.leaves), len(ids))
+        numbers = (self._clock.now_us(), target.said, len(ids))
         words: list[str | int] = [*numbers, *map(entry_name, ids)]
         keys = (source.key, target.key, target.home_key)
         source.server.call_on(told, "rd_transfer", keys, *words, *draft_words(drafts))

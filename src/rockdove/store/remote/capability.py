@@ -21,13 +21,13 @@ from rockdove.store.base import (
     Want,
 )
 from rockdove.store.remote import asked
-from rockdove.store.remote.link import Link
+from rockdove.store.remote.perform import Asks
 
 
 class RemoteBrowsing:
     """See `rockdove.store.base.Browsing`."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Asks) -> None:
         self._ask = link.ask
 
     def oldest(self, physical: Physical, done: Done[int | None]) -> None:
@@ -46,7 +46,7 @@ class RemoteBrowsing:
 class RemoteUpkeep:
     """See `rockdove.store.base.Upkeep`."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Asks) -> None:
         self._ask = link.ask
 
     def holding(self) -> None:
@@ -62,7 +62,7 @@ class RemoteUpkeep:
 class RemoteTransfers:
     """See `rockdove.store.base.Transfers`."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Asks) -> None:
         self._ask = link.ask
 
     def transfer(
@@ -79,7 +79,7 @@ class RemoteTransfers:
 class RemoteLeases:
     """See `rockdove.store.base.Leases`."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Asks) -> None:
         self._ask = link.ask
 
     def lease(
@@ -114,7 +114,7 @@ class RemoteLeases:
 class RemotePublications:
     """See `rockdove.store.base.Publications`."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Asks) -> None:
         self._ask = link.ask
 
     def stage(

@@ -1,12 +1,20 @@
 """Errors of a store on their way between processes."""
 
-from rockdove.core.errors import QueueAway, QueueGone, StoreError, StoreFull, StoreInterrupted
+from rockdove.core.errors import NoMajority, QueueAway, QueueGone, StoreError, StoreFull, StoreInterrupted
 from rockdove.store.base import Conflict, OverQuota, StillHolds
 
-_KINDS: dict[str, type[StoreError]] = {
-    kind.__name__: kind
-    for kind in (StoreError, StoreFull, StoreInterrupted, QueueAway, QueueGone, Conflict, OverQuota, StillHolds)
-}
+_ERRORS = (
+    StoreError,
+    StoreFull,
+    StoreInterrupted,
+    QueueAway,
+    QueueGone,
+    NoMajority,
+    Conflict,
+    OverQuota,
+    StillHolds,
+)
+_KINDS: dict[str, type[StoreError]] = {kind.__name__: kind for kind in _ERRORS}
 
 
 class StoreAway(StoreError):

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 from rockdove.core.clock import Clock
 from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry, Message
-from rockdove.store.base import Claimed, Physical, Scanned, Store
+from rockdove.store.base import Claimed, Physical, Store
 from rockdove.store.common.arrivals import ArrivalListeners
-from rockdove.store.common.gone import GonePhysical, gone
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.common.turns import claimed_bytes
 from rockdove.store.remote import asked, told
 from rockdove.store.remote.error import named
 from rockdove.store.remote.frame import Framed
+from rockdove.store.remote.perform import browsing_verbs, lease_verbs, physical_verbs, publication_verbs, record_verbs
 
 # Messages that are not kept until they are delivered, and what stands in their place.
 _LARGE_BYTES = 16 * 1024
@@ -27,7 +27,7 @@ _LEFT_OUT = Message(0, b"", "")
 _decoder: "msgspec.msgpack.Decoder[list[Any]]" = msgspec.msgpack.Decoder(list[asked.Verb])
 
 
-class Desk(Protocol):
+class Office(Protocol):
     """What the owner offers each of its front-ends."""
 
     @property
@@ -53,7 +53,7 @@ class Desk(Protocol):
 class FrontEnd(Framed):
     """For the event loop that drives the store."""
 
-    def __init__(self, desk: Desk, sock: socket.socket) -> None:
+    def __init__(self, desk: Office, sock: socket.socket) -> None:
         super().__init__(sock, _decoder)
         self._desk = desk
         self._store = desk.store
@@ -62,15 +62,9 @@ class FrontEnd(Framed):
         self._claimed: dict[int, tuple[Physical, Entry, bool]] = {}
         self._listened: set[int] = set()
         self._verbs: dict[type, Callable[[Any], None]] = {
-            asked.Append: self._append,
+            **physical_verbs(self),
             asked.ClaimEntries: self._claim,
-            asked.Move: self._move,
-            asked.Remove: self._remove,
-            asked.RemoveAll: self._remove_all,
             asked.Release: self._release,
-            asked.CountEntries: self._count,
-            asked.Find: self._find,
-            asked.Holds: self._holds,
             asked.Delivered: self._delivered,
             asked.Listen: self._listen,
             asked.Unlisten: self._unlisten,
@@ -78,10 +72,10 @@ class FrontEnd(Framed):
             asked.Tell: partial(desk.hear, self),
             asked.AskOwner: self._call,
             asked.Answer: desk.reply,
-            **_browsing(self),
-            **_records(self),
-            **_leases(self),
-            **_publications(self),
+            **browsing_verbs(self),
+            **record_verbs(self),
+            **lease_verbs(self),
+            **publication_verbs(self),
         }
 
     @property
@@ -149,9 +143,6 @@ class FrontEnd(Framed):
 
     # Verbs.
 
-    def _append(self, verb: asked.Append) -> None:
-        self._physical(verb.physical).append(verb.drafts, partial(self._tell, verb.token, told.DoneAppended))
-
     def _claim(self, verb: asked.ClaimEntries) -> None:
         physical = self._physical(verb.physical)
         physical.claim(verb.want, partial(self._was_claimed, verb.token, physical))
@@ -182,31 +173,10 @@ class FrontEnd(Framed):
             if held is not None and held[1].receive_count == receive_count:
                 del claimed[id]
 
-    def _move(self, verb: asked.Move) -> None:
-        done = self.outcome(verb.token)
-        self._physical(verb.physical).move(verb.id, verb.visible_us, verb.receive_count, done)
-
-    def _remove(self, verb: asked.Remove) -> None:
-        self._physical(verb.physical).remove(
-            verb.id, verb.receive_count, partial(self._tell, verb.token, told.DonePlain)
-        )
-
-    def _remove_all(self, verb: asked.RemoveAll) -> None:
-        self._physical(verb.physical).remove_all(verb.ids, partial(self._tell, verb.token, told.DoneFlags))
-
     def _release(self, verb: asked.Release) -> None:
         for entry in verb.entries:
             self._claimed.pop(entry.id, None)
         self._physical(verb.physical).release(verb.entries, self.outcome(verb.token))
-
-    def _count(self, verb: asked.CountEntries) -> None:
-        self._physical(verb.physical).count(self.outcome(verb.token, told.DoneCounts))
-
-    def _find(self, verb: asked.Find) -> None:
-        self._physical(verb.physical).find(verb.id, self.outcome(verb.token, told.DoneEntry))
-
-    def _holds(self, verb: asked.Holds) -> None:
-        self._physical(verb.physical).holds(verb.groups, self.outcome(verb.token, told.DoneFlags))
 
     # Hints and wake-ups.
 
@@ -244,143 +214,3 @@ def _give_back_found(physical: Physical, claimed: Entry, found: Entry | StoreErr
     if isinstance(found, Entry) and found.receive_count == claimed.receive_count:
         # A store releases only what is still as the claim has left it.
         physical.release([replace(found, visible_us=claimed.visible_us)], lambda outcome: None)
-
-
-_Verbs = dict[type, Callable[[Any], None]]
-
-
-def _browsing(front_end: FrontEnd) -> _Verbs:
-    """Browsing, upkeep and transfers, as far as the store has them."""
-    store, physical, outcome = front_end.store, front_end.physical, front_end.outcome
-    verbs: _Verbs = {}
-
-    def on_place(kind: Callable[[int, Any], Any], empty: Any, act: Callable[[Any, Physical, Any], None]) -> Any:
-        """A verb on one physical queue; of one that is gone, the outcome is ``empty``."""
-
-        def do(verb: Any) -> None:
-            place, done = physical(verb.physical), outcome(verb.token, kind)
-            if isinstance(place, GonePhysical):
-                done(empty)
-            else:
-                act(verb, place, done)
-
-        return do
-
-    if (browsing := store.browsing) is not None:
-        verbs |= {
-            asked.Oldest: on_place(told.DonePlain, None, lambda verb, place, done: browsing.oldest(place, done)),
-            asked.Sights: on_place(
-                told.DoneSights, [], lambda verb, place, done: browsing.sight(place, verb.limit, done)
-            ),
-            asked.Read: on_place(told.DoneEntries, [], lambda verb, place, done: browsing.read(place, verb.ids, done)),
-            asked.Scan: on_place(
-                told.DoneScanned,
-                Scanned([], None),
-                lambda verb, place, done: browsing.scan(place, verb.page, done),
-            ),
-        }
-    if (upkeep := store.upkeep) is not None:
-        verbs |= {
-            asked.Expire: on_place(
-                told.DoneIds, [], lambda verb, place, done: upkeep.expire(place, verb.sent_after_us, done)
-            ),
-            asked.Retime: on_place(
-                told.DonePlain, None, lambda verb, place, done: upkeep.retime(place, verb.delay_us, done)
-            ),
-        }
-    if (transfers := store.transfers) is not None:
-
-        def transfer(verb: asked.Transfer) -> None:
-            source, target = physical(verb.source), physical(verb.target)
-            done = outcome(verb.token, told.DoneAppended)
-            if isinstance(target, GonePhysical):
-                done(gone())
-            elif isinstance(source, GonePhysical):
-                done([])
-            else:
-                transfers.transfer(source, verb.ids, target, verb.drafts, done)
-
-        verbs[asked.Transfer] = transfer
-    return verbs
-
-
-def _records(front_end: FrontEnd) -> _Verbs:
-    records, outcome = front_end.store.records, front_end.outcome
-    return {
-        asked.Reserve: lambda verb: records.reserve(verb.number, verb.uid, outcome(verb.token, told.DoneReserved)),
-        asked.PutQueue: lambda verb: records.put_queue(verb.queue, verb.quota, verb.seen, outcome(verb.token)),
-        asked.DropQueue: lambda verb: records.drop_queue(verb.queue, verb.deleted_us, verb.seen, outcome(verb.token)),
-        asked.PutTask: lambda verb: records.put_task(verb.task, verb.seen, outcome(verb.token)),
-        asked.DropTask: lambda verb: records.drop_task(verb.task, verb.seen, outcome(verb.token)),
-        asked.PutAccount: lambda verb: records.put_account(verb.account, verb.seen, outcome(verb.token)),
-        asked.DropAccount: lambda verb: records.drop_account(verb.id, verb.seen, outcome(verb.token)),
-        asked.CatchUp: lambda verb: records.catch_up(outcome(verb.token)),
-    }
-
-
-def _leases(front_end: FrontEnd) -> _Verbs:
-    leases, physical, outcome = front_end.store.leases, front_end.physical, front_end.outcome
-    if leases is None:
-        return {}
-    return {
-        asked.MakeLease: lambda verb: leases.lease(
-            verb.name,
-            [place for number in verb.physical if not isinstance(place := physical(number), GonePhysical)],
-            verb.want,
-            verb.even_empty,
-            outcome(verb.token, told.DoneLeased),
-        ),
-        asked.AckLeases: lambda verb: leases.ack(
-            verb.queue, verb.consumer, verb.shard, verb.sequence, verb.tell_ids, outcome(verb.token, told.DoneEnded)
-        ),
-        asked.ReleaseLeases: lambda verb: leases.release(
-            verb.queue, verb.consumer, verb.forget, outcome(verb.token, told.DoneEnded)
-        ),
-        asked.PageLeases: lambda verb: leases.page(
-            verb.queue, verb.consumer, verb.after, verb.limit, outcome(verb.token, told.DoneLeases)
-        ),
-        asked.ListHolders: lambda verb: leases.holders(
-            verb.queue, verb.consumer, verb.limit, outcome(verb.token, told.DoneHolders)
-        ),
-        asked.ListHoldings: lambda verb: leases.holdings(outcome(verb.token, told.DoneHoldings)),
-        asked.ListSilent: lambda verb: leases.silent(verb.before_us, outcome(verb.token, told.DoneSilent)),
-    }
-
-
-def _publications(front_end: FrontEnd) -> _Verbs:
-    publications, physical, outcome = front_end.store.publications, front_end.physical, front_end.outcome
-    if publications is None:
-        return {}
-
-    def publish(verb: asked.PublishAttempt) -> None:
-        parts = [(physical(number), drafts) for number, drafts in verb.parts]
-        done = outcome(verb.token, told.DonePublished)
-        if any(isinstance(place, GonePhysical) for place, _ in parts):
-            done(gone())
-        else:
-            publications.publish(verb.name, verb.attempt, parts, done)
-
-    def commit(verb: asked.CommitBatch) -> None:
-        place, done = physical(verb.place), outcome(verb.token, told.DoneDecision)
-        if isinstance(place, GonePhysical):
-            done(gone())
-        else:
-            publications.commit(verb.name, verb.winners, verb.partly, place, done)
-
-    return {
-        asked.CommitBatch: commit,
-        asked.AwaitLanding: lambda verb: publications.landed(verb.name, outcome(verb.token, told.DonePlain)),
-        asked.DiscardStage: lambda verb: publications.discard(
-            verb.name, verb.prefix, outcome(verb.token, told.DonePlain)
-        ),
-        asked.StageChunk: lambda verb: publications.stage(
-            verb.name, verb.attempt, verb.chunk, verb.parcels, verb.size_bytes, outcome(verb.token, told.DoneStanding)
-        ),
-        asked.LookAtPublication: lambda verb: publications.look(
-            verb.name, verb.attempt, outcome(verb.token, told.DoneStanding)
-        ),
-        asked.ReadChunks: lambda verb: publications.chunks(
-            verb.name, verb.attempt, outcome(verb.token, told.DoneChunks)
-        ),
-        asked.PublishAttempt: publish,
-    }

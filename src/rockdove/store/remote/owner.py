@@ -94,7 +94,9 @@ class Owner:
         front_end = FrontEnd(self, sock)
         self._front_ends.add(front_end)
         there = [name for name in CAPABILITIES if getattr(self.store, name) is not None]
-        front_end.send(told.Begin(self._ledger.snapshot(), self._look_at_state(), there, self.store.name))
+        store = self.store
+        begin = told.Begin(self._ledger.snapshot(), self._look_at_state(), there, store.name, store.has_fast_claims)
+        front_end.send(begin)
 
     def close(self) -> None:
         if self._timer is not None:

@@ -8,13 +8,13 @@ from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord
 from rockdove.store.base import UNKNOWN, Appended, Claimed, Counts, Done, Draft, Hint, Want
 from rockdove.store.remote import asked
-from rockdove.store.remote.link import Link
+from rockdove.store.remote.perform import Asks
 
 
 class RemotePhysical:
     """See `rockdove.store.base.Physical`."""
 
-    def __init__(self, link: Link, record: PhysicalRecord) -> None:
+    def __init__(self, link: Asks, record: PhysicalRecord) -> None:
         self._ask = link.ask
         self._ask_together = link.ask_together
         self.record = record

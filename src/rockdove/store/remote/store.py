@@ -31,7 +31,10 @@ class RemoteStore:
     """See `rockdove.store.base.Store`. While the owner is away, every call fails at once; then all goes on."""
 
     name = "remote"
+    has_fast_claims = False
     duties: base.Duties | None = None
+    # The owner tells it.
+    sizing: base.Sizing | None = None
 
     def __init__(self, path: str) -> None:
         """``path`` is the owner's Unix socket."""
@@ -141,7 +144,7 @@ class RemoteStore:
     def _begin(self, begin: told.Begin) -> None:
         self._state = begin.state
         if not self._first.done():
-            self.name = begin.store
+            self.name, self.has_fast_claims = begin.store, begin.has_fast_claims
             self._take_capabilities(begin.capabilities)
             self._first.set_result(begin.snapshot)
             return

@@ -178,6 +178,7 @@ class Begin(Struct, array_like=True, tag=33, gc=False):
     # The names of those that the owner's store has, and its own.
     capabilities: list[str]
     store: str
+    has_fast_claims: bool = False
 
 
 class Passed(Struct, array_like=True, tag=34, gc=False):

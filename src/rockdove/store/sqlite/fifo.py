@@ -74,7 +74,9 @@ class FifoQueue(GroupedQueue):
                 continue
             extra = draft.message.extra
             group = (extra.group_id if extra else None) or ""
-            t = WAITING_US + id if self.holds_group(db, group) else draft.visible_us
+            # The delay is the queue's, and may have changed since the draft was written.
+            visible_us = draft.message.sent_us + self.delay_us
+            t = WAITING_US + id if self.holds_group(db, group) else visible_us
             self.insert(db, id, t, group, draft)
             new = Appended(id, self.message_id(id, draft.message))
             if draft.deduplication_key is not None:
@@ -83,7 +85,7 @@ class FifoQueue(GroupedQueue):
                     (self.queue, draft.deduplication_key, new.id, new.message_id, now_us),
                 )
             appended.append(new)
-            changes.append(Change(id, None, (draft.visible_us, False)))
+            changes.append(Change(id, None, (visible_us, False)))
         return appended, changes
 
     def _seen(self, db: apsw.Connection, key: str | None, now_us: int) -> Appended | None:

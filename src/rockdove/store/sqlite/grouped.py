@@ -6,6 +6,7 @@ What takes a connection (`db`) runs in the writer's thread, all else in the even
 from collections.abc import Callable, Sequence
 
 import apsw
+from msgspec.structs import replace
 
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import StoreError
@@ -131,10 +132,20 @@ class GroupedQueue(Shelf):
         now = self.clock.now_us()
         second_end = (now // SECOND_US + 1) * SECOND_US
 
-        def call(db: apsw.Connection) -> tuple[tuple[int, int], list[Change]]:
-            return self.passing(db, now, second_end), []
+        def call(db: apsw.Connection) -> tuple[tuple[tuple[int, int], int | None], list[Change]]:
+            first_us = db.execute(statement.FIRST, (self.record.number,)).get
+            return (self.passing(db, now, second_end), first_us), []
 
-        self.change(call, lambda got: done(self.counts(now, got) if isinstance(got, tuple) else got))
+        def counted(got: tuple[tuple[int, int], int | None] | StoreError) -> None:
+            if not isinstance(got, tuple):
+                done(got)
+                return
+            passing, first_us = got
+            counts = self.counts(now, passing)
+            is_held = counts.visible > 0 and not self.is_landing and (first_us is None or first_us > now)
+            done(replace(counts, held=is_held))
+
+        self.change(call, counted)
 
     def passing(self, db: apsw.Connection, now_us: int, end_us: int) -> tuple[int, int]:
         """How many (in flight, delayed) become visible between two times."""

@@ -19,7 +19,7 @@ from rockdove.store.common.partly import choose
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.sqlite.fifo import FifoQueue
 from rockdove.store.sqlite.landing import SqliteLandings, is_kept
-from rockdove.store.sqlite.room import FULL, LEAST_BYTES, kept_bytes
+from rockdove.store.sqlite.room import FULL, LEAST_BYTES, kept_bytes, landing_bytes
 from rockdove.store.sqlite.shared import Shared
 from rockdove.store.sqlite.shelf import Change
 from rockdove.store.sqlite.standard import Face, StandardQueue
@@ -110,9 +110,11 @@ class SqlitePublications:
             if standing.winner is not None or standing.too_old:
                 return standing
             db.execute("INSERT OR REPLACE INTO stage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            self._room.staged_bytes += landing_bytes(len(parcels), size_bytes)
             return _standing(db, name, attempt)
 
-        self._writer.call(call, done, 1, len(text.encode()))
+        # Room for the row, and for the rows that become of it.
+        self._writer.call(call, done, 1, len(text.encode()) + landing_bytes(len(parcels), size_bytes))
 
     def look(self, name: PublicationName, attempt: str, done: Done[Standing]) -> None:
         self._call(lambda db: _standing(db, name, attempt), done)
@@ -253,9 +255,11 @@ def _key(name: PublicationName) -> tuple[str, str, int, int]:
 
 
 def _standing(db: apsw.Connection, name: PublicationName, attempt: str) -> Standing:
-    for winner, number in db.execute(_WINNER, _key(name)):
-        return Standing(winner, number)
+    for known in (name, name.whole):
+        for winner, number in db.execute(_WINNER, _key(known)):
+            return Standing(winner, number)
     forgotten = db.execute(_FORGOTTEN, (name.queue, name.application)).get
-    too_old = forgotten is not None and name.batch <= forgotten
+    if forgotten is not None and name.batch <= forgotten:
+        return Standing(too_old=True)
     (messages, size) = db.execute(_STAGED, (*_key(name), attempt)).get
-    return Standing(None, messages, too_old, size)
+    return Standing(None, messages, bytes=size)

@@ -3,11 +3,12 @@
 To receive and to delete, the store has to write, too: into its log, which must then be copied back into the database.
 So what comes in is admitted by its bytes, before it is written: what is left must do to copy the log back, to receive
 all messages, and some more. What keeps a row besides messages (a name, a record) counts, too, and looks itself whether
-there is room. The last room is for deletes alone. And a reserve lies in the data folder, and is given up when others
-have taken all that was left.
+there is room. What is staged takes more when it lands: room for that is kept from the start. The last room is for
+deletes alone. And a reserve lies in the data folder, and is given up when others have taken all that was left.
 """
 
 import contextlib
+import itertools
 import logging
 import os
 from collections.abc import Callable
@@ -36,6 +37,8 @@ COMMIT_PART = 128
 # What a message takes besides its own bytes: its rows in the index, and the pages of indexes that are rewritten.
 ROW_BYTES = 1024
 BATCH_BYTES = 64 * 1024
+# What its rows make the database grow by when it lands.
+LANDED_BYTES = 256
 
 # What a message may make the database grow by when it is received: its row gets longer, and the index loses its order.
 CLAIM_BYTES = 32
@@ -51,6 +54,11 @@ log = logging.getLogger("rockdove")
 def written_bytes(messages: int, size_bytes: int) -> int:
     """What messages take in the log, and once more in the database: at worst each leaves most of a page empty."""
     return size_bytes + min(size_bytes, messages * PAGE_BYTES) + messages * ROW_BYTES
+
+
+def landing_bytes(messages: int, size_bytes: int) -> int:
+    """What messages take in rows of their own, more than in the one row in which they are staged."""
+    return min(size_bytes, messages * PAGE_BYTES) + messages * LANDED_BYTES
 
 
 def kept_bytes(*texts: str) -> int:
@@ -69,7 +77,7 @@ class Level(Struct, frozen=True):
     disk: int
     # Of the database, the log copied back.
     database: int
-    # What of it is free, and kept for claims.
+    # What of it is free, and kept for what is there: to land, and to be claimed.
     claims: int = 0
 
     @property
@@ -100,6 +108,8 @@ class Room:
         self.last = False
         # How many there are, about. Set by the event loop now and then, and counted by the writer's thread.
         self.messages = 0
+        # What the database may grow by when all that is staged lands. Of the writer's thread; counted now and then.
+        self.staged_bytes = 0
         # What may be written before the next look.
         self._ahead = 0
         # The largest that was refused, of usual ones: there must be room for that, before sends are taken again.
@@ -187,8 +197,8 @@ class Room:
         return margin
 
     def _for_sends(self, level: Level) -> Level:
-        """Less what the messages that are there may need to be received."""
-        claims = max(self.messages * CLAIM_BYTES - level.unused, 0)
+        """Less what the messages that are there may need to land, and to be received."""
+        claims = max(self.messages * CLAIM_BYTES + self.staged_bytes - level.unused, 0)
         return replace(level, spare=level.spare - claims, claims=claims)
 
     def _margin(self, level: Level) -> int:
@@ -229,6 +239,11 @@ def _fits(level: Level, through_log: int, into_database: int, margin: int) -> bo
     """
     growth = max(into_database - level.unused, 0)
     return level.spare - through_log - growth >= (margin if growth else margin // 2)
+
+
+def count_staged(db: apsw.Connection) -> int:
+    """What the database may grow by when all that is staged lands."""
+    return sum(itertools.starmap(landing_bytes, db.execute("SELECT number, bytes FROM stage")))
 
 
 def measure(folder: Path, db: apsw.Connection) -> Level:

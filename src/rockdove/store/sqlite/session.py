@@ -10,7 +10,7 @@ import apsw
 from rockdove.core.errors import DataFolderError, FolderFull, StoreError, StoreFull
 from rockdove.store.sqlite import statement
 from rockdove.store.sqlite.checkpoint import Checkpoint
-from rockdove.store.sqlite.room import Room, keep_log, measure
+from rockdove.store.sqlite.room import Room, count_staged, keep_log, measure
 
 R = TypeVar("R")
 
@@ -67,6 +67,7 @@ class Session:
         try:
             db.execute(statement.INTAKE)
             db.execute(statement.SCRATCH)
+            self._room.staged_bytes = count_staged(db)
             if self._doubt:
                 # The log may hold a change whose sync has failed. After a crash, SQLite would take it for committed.
                 # So overwrite it: SQLite then ignores what follows in the log.
@@ -129,6 +130,7 @@ class Session:
         if self._db is not None:
             with contextlib.suppress(apsw.Error, OSError):
                 (self._checkpoint.cut if self._room.low else self._checkpoint.copy)(self._db)
+                self._room.staged_bytes = count_staged(self._db)
                 self._room.look(measure(self._room.folder, self._db))
 
     def close(self) -> None:

@@ -202,4 +202,5 @@ EXPIRED_LATE = f"SELECT id FROM entry WHERE pq = ? AND sent < ? AND late AND t <
 # How many (in flight, delayed) become visible after the first time and before the second.
 PASSING = "SELECT coalesce(sum(rc > 0), 0), coalesce(sum(rc = 0), 0) FROM entry WHERE pq = ? AND t > ? AND t < ?"
 # When the next entry becomes visible by itself.
+FIRST = "SELECT t FROM entry WHERE pq = ? ORDER BY t LIMIT 1"
 NEXT = f"SELECT t FROM entry WHERE pq = ? AND t > ? AND t < {LEASED_US} ORDER BY t LIMIT 1"

@@ -11,7 +11,7 @@ from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import FolderFull
 from rockdove.core.limits import COOL_DOWN_S, DEDUPLICATION_S, RECEIVE_ATTEMPT_S
 from rockdove.core.queue import PhysicalRecord, QueueRecord
-from rockdove.store.base import Arrived, Done, Duties, Effort, Physical, Snapshot
+from rockdove.store.base import Arrived, Done, Duties, Effort, Physical, Sizing, Snapshot
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.ledger import Ledger
 from rockdove.store.sqlite.browsing import SqliteBrowsing
@@ -27,6 +27,7 @@ from rockdove.store.sqlite.record import SqliteRecords
 from rockdove.store.sqlite.room import FULL, Room, keep_log
 from rockdove.store.sqlite.shared import Shared
 from rockdove.store.sqlite.shelves import Shelves
+from rockdove.store.sqlite.size import SqliteSizing
 from rockdove.store.sqlite.standard import Face
 from rockdove.store.sqlite.writer import Writer
 
@@ -35,6 +36,7 @@ class SqliteStore:
     """See `rockdove.store.base.Store`. For the event loop's thread, but for what takes a connection."""
 
     name = "sqlite"
+    has_fast_claims = False
     duties: Duties | None = None
 
     def __init__(self, folder: Path, clock: Clock, rng: random.Random, loop: asyncio.AbstractEventLoop) -> None:
@@ -63,6 +65,7 @@ class SqliteStore:
         self._janitor = Janitor(self.writer, self._room, loop, self._is_ill, self.records.free_number, self._forget_old)
         self.browsing = SqliteBrowsing(self.writer)
         self.upkeep = SqliteUpkeep(self._shelves, self.ledger)
+        self.sizing: Sizing | None = SqliteSizing(folder, loop)
         self.transfers = SqliteTransfers(shared)
         self.leases = SqliteLeases(shared, self._shelves)
         self.publications = SqlitePublications(shared, self.landings)

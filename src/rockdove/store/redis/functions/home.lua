@@ -25,7 +25,7 @@ local function remember(name, key, text, now, kept_us)
   call('EXPIRE', times, rest_s)
 end
 
--- Nobody needs what is kept for ONCE_US by a key any more, unless he is late.
+-- What is kept for ONCE_US by a key is needed only by a front-end that was stopped for a while.
 local function keep_for_the_late(name, key, now, late_us)
   call('ZADD', name .. 't', 'XX', integer(now - ONCE_US + late_us), key)
 end

@@ -12,9 +12,9 @@
 --   <q>:l    hash: entry -> "token us": leased by, and visible from before
 --   rd:claimed   sorted set: "number:token" of what is claimed for a lease that may not be made, by time
 --
--- A lease is its consumer, NUL, and shard and sequence in twenty digits each. Whoever makes one says so at the home and
--- gets the name for himself, claims from one physical queue after another under a token, and has the home write down
--- what he got: that decides. If he does not come to that, somebody asks the home what has become of the token, and the
+-- A lease is its consumer, NUL, and shard and sequence in twenty digits each. A front-end that makes one says so at the
+-- home and has the name to itself. It claims from one physical queue after another under a token, and has the home write
+-- down what it got: that decides. If it dies before that, another asks the home what has become of the token, and the
 -- home then gives it no lease any more. The end of a lease is decided at the home, too.
 
 -- So long a name stays with whoever makes the lease, if he is not heard of.
@@ -70,7 +70,7 @@ end
 local function lease_make(keys, args)
   local h, lease, token, number = keys[1], args[2], args[3], args[4]
   if not is_making(h, lease, token) then
-    -- He may have asked before, and not have heard the answer.
+    -- The caller may have asked before, and not have heard the answer.
     if call('HGET', h .. ':tl', token) == lease then return kept(h, lease) or 'ended' end
     return 'void'
   end

@@ -129,10 +129,28 @@ local function all_known(q, drafts, now)
   return #drafts > 0 and found or nil
 end
 
-local function refuses(q, h, leaves, drafts, now)
-  local state = call('HGET', q, 'state')
+-- What the records say by which somebody asks: 1 if the physical queue leaves, and their version, which is that of the
+-- last change of any. Whoever has changed this one tells, too, but may die first, or come late. The state, and whether
+-- somebody has told of a later version.
+local function learn(q, word)
+  local leaves, version = string.match(word, '^(%d) (%d+)$')
+  local state, known = unpack(call('HMGET', q, 'state', 'version'))
+  version, known = tonumber(version), tonumber(known or 0)
+  if version > known and (state == 'up' or state == 'leaving' or state == 'closed') then
+    state = leaves == '1' and 'leaving' or 'up'
+    call('HSET', q, 'state', state, 'version', integer(version))
+  end
+  return state, version < known
+end
+
+local function leaves(word)
+  return string.sub(word, 1, 1) == '1'
+end
+
+local function refuses(q, h, word, drafts, now)
+  local state = learn(q, word)
   if not state or state == 'dropped' or state == 'closed' then return true end
-  return (leaves == '1' or state == 'leaving') and not takes(q, h, kind_of(q), drafts, now)
+  return (leaves(word) or state == 'leaving') and not takes(q, h, kind_of(q), drafts, now)
 end
 
 -- Whether a message by one of these keys is on its way to another server, as far as the home knows.
@@ -169,7 +187,7 @@ local function refuse(q, drafts, now)
   return GONE
 end
 
--- now, leaves, then of each draft: visible_us, sent_us, group, deduplication key or token, key of what is appended
+-- now, what the record says, then of each draft: visible_us, sent_us, group, deduplication key or token, key of what is appended
 -- once, message id, value.
 local function append(keys, args)
   local q, h, now, drafts = keys[1], keys[2], tonumber(args[1]), read_drafts(args, 3)
@@ -186,7 +204,7 @@ local function removed(q, kind, number)
   if kind == fifo then tell(q, number) end
 end
 
--- From one physical queue to another of the same server: now, leaves, number of entries, these, then their drafts.
+-- From one physical queue to another of the same server: now, what the record says, number of entries, these, then their drafts.
 -- 'bound': one of them, or another message by its key, may have gone elsewhere.
 local function transfer(keys, args)
   local source, target, h, now, number = keys[1], keys[2], keys[3], tonumber(args[1]), tonumber(args[3])
@@ -498,11 +516,16 @@ local function find(keys, args)
   return shown(q, found)
 end
 
--- leaves, groups. Who asks because it leaves is sure that it takes no more of the groups it does not hold.
+-- what the record says, groups. Who asks because it leaves is sure that it takes no more of the groups it does not hold.
 local function holds(keys, args)
   local q, found = keys[1], {}
   local kind = exists(q) and kind_of(q) or nil
-  if kind and args[1] == '1' and call('HGET', q, 'state') == 'up' then call('HSET', q, 'state', 'leaving') end
+  if kind and leaves(args[1]) then
+    local state, is_old = learn(q, args[1])
+    -- It has come back since, and takes more. (If the state is the same, so is what both records say of it.)
+    if is_old and state == 'up' then return GONE end
+    if state == 'up' then call('HSET', q, 'state', 'leaving') end
+  end
   for at = 2, #args do found[at - 1] = kind and kind.holds(q, args[at]) and 1 or 0 end
   return found
 end
@@ -522,7 +545,8 @@ local function sight(keys, args)
   for _, seen in ipairs(kind_of(q).sight(q, tonumber(args[1]))) do
     table.insert(found, seen[1])
     table.insert(found, integer(seen[2]))
-    table.insert(found, integer(size_of(call('HGET', q .. ':m', seen[1]))))
+    -- About what the message has: to read all of them for it takes long.
+    table.insert(found, call('HSTRLEN', q .. ':m', seen[1]))
   end
   return found
 end

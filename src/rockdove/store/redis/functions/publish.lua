@@ -9,10 +9,12 @@
 --   <h>:pt   sorted set: applications by the time they last published; of silent ones, <h>:pq
 --   <h>:gone what physical queues have gone lately, as `remember` keeps it
 -- What is published has to land. <t> is a token, one for each publication that has.
---   <h>:bn   hash: publication -> token
---   <h>:b:<t>   hash: publication, at_us, place, index; lander, and until when nobody else lands it
+--   <h>:bn   hash: publication -> token; of what was parted from it, "publication NUL token" -> token
+--   <h>:bs   hash: publication -> how many parts of it have not landed, besides the first
+--   <h>:b:<t>   hash: publication, at_us, place, index; lander, and until when nobody else lands it; field in <h>:bn if it
+--            was parted; how many messages of the first chunk are there, if that is known
 --   <h>:bl:<t>  list: "attempt NUL chunk number": what has not landed, in order. The first has the index
---   <h>:bp:<t>  hash: round -> where the messages of the first chunk go
+--   <h>:bp:<t>  hash: round -> where the messages of the first chunk go; "there round number" -> messages that are there
 --   <h>:u    hash: number of a physical queue -> messages that it counts, and that have not landed
 --   rd:unlanded    sorted set: "uid NUL token" in the order of turns
 --   rd:publishing  set: queues with any of this whose home is this server
@@ -22,6 +24,9 @@
 -- Whoever lands a chunk has the home write down first what goes where: the first who says so has said it for all. Each
 -- physical queue takes its messages in one step, once, or refuses them for good. What was refused goes elsewhere in
 -- another round. When all of it is there the home forgets the chunk.
+--
+-- Whether a physical queue whose server is away has taken its messages of a round, nobody knows: they wait for it. What
+-- comes after that chunk is parted from it, and lands under a token of its own, elsewhere.
 
 local LANDER_US = 2 * 1000000
 -- What nobody needs any more is kept for this long: somebody may be late.
@@ -88,7 +93,9 @@ end
 
 -- {1 if it is published, by whom, messages, 1 if it is too old, bytes}
 local function standing(h, publication, attempt)
-  local won = call('HGET', h .. ':pp', publication)
+  -- When a batch is published as a whole, no partition of it is any more.
+  local whole = string.sub(publication, 1, -11) .. '0000000000'
+  local won = call('HGET', h .. ':pp', publication) or call('HGET', h .. ':pp', whole)
   if won then
     local number, winner = string.match(won, '^(%d+) (.*)$')
     return {1, winner, number, 0, '0'}
@@ -233,7 +240,9 @@ end
 
 local function end_landing(h, token)
   local batch = h .. ':b:' .. token
-  call('HDEL', h .. ':bn', call('HGET', batch, 'publication'))
+  local publication, field = unpack(call('HMGET', batch, 'publication', 'field'))
+  call('HDEL', h .. ':bn', field or publication)
+  if field and call('HINCRBY', h .. ':bs', publication, -1) == 0 then call('HDEL', h .. ':bs', publication) end
   call('UNLINK', batch, h .. ':bl:' .. token, h .. ':bp:' .. token)
   call('ZREM', 'rd:unlanded', uid_of(h) .. '\0' .. token)
   if call('EXISTS', h .. ':bn') == 0 then call('UNLINK', h .. ':u') end
@@ -250,9 +259,11 @@ local function next_landing(keys, args)
     local lander, until_us, publication = unpack(call('HMGET', h .. ':b:' .. token, 'lander', 'until_us', 'publication'))
     if lander ~= args[1] and tonumber(until_us) > now then
       busy = true
-    elseif not chosen or chosen.is_last then
-      chosen = {h = h, token = token, member = member, publication = publication}
-      chosen.is_last = string.sub(member, 1, at) .. publication == args[2]
+    else
+      local is_last = string.sub(member, 1, at) .. publication == args[2]
+      if not chosen or (chosen.is_last and not is_last) then
+        chosen = {h = h, token = token, member = member, publication = publication, is_last = is_last}
+      end
     end
     if chosen and not chosen.is_last then break end
   end
@@ -287,18 +298,45 @@ local function landed(keys, args)
   if not is_first(h, token, args[2]) then return 0 end
   if call('HEXISTS', h .. ':bp:' .. token, integer(tonumber(args[3]) + 1)) == 1 then return 0 end
   local attempt, chunk, number = string.match(call('LPOP', list), '^(.*)%z(%d+) (%d+)$')
-  call('HDEL', h .. ':s:' .. attempt, 'c' .. chunk)
-  call('HINCRBY', h .. ':u', call('HGET', h .. ':b:' .. token, 'place'), integer(0 - tonumber(number)))
+  call('HDEL', h .. ':s:' .. attempt, 'c' .. chunk, 'm' .. chunk)
+  local place, there = unpack(call('HMGET', h .. ':b:' .. token, 'place', 'there'))
+  call('HINCRBY', h .. ':u', place, integer(tonumber(there or 0) - tonumber(number)))
+  call('HDEL', h .. ':b:' .. token, 'there')
   call('UNLINK', h .. ':bp:' .. token)
-  local following = call('LINDEX', list, 0)
-  if not following or string.match(following, '^(.*)%z') ~= attempt then call('UNLINK', h .. ':s:' .. attempt) end
-  if following then call('HINCRBY', h .. ':b:' .. token, 'index', 1) else end_landing(h, token) end
+  -- Only its sums are left.
+  if call('HLEN', h .. ':s:' .. attempt) <= 2 then call('UNLINK', h .. ':s:' .. attempt) end
+  if call('EXISTS', list) == 1 then call('HINCRBY', h .. ':b:' .. token, 'index', 1) else end_landing(h, token) end
+  return 1
+end
+
+-- token, index, round, token for what comes after or '', then physical queues that have taken their messages of that
+-- round, each with how many these are.
+local function set_aside(keys, args)
+  local h, token, rest = keys[1], args[1], args[4]
+  if not is_first(h, token, args[2]) then return 0 end
+  local batch, list = h .. ':b:' .. token, h .. ':bl:' .. token
+  local publication, at_us, place = unpack(call('HMGET', batch, 'publication', 'at_us', 'place'))
+  for at = 5, #args, 2 do
+    if call('HSETNX', h .. ':bp:' .. token, 'there ' .. args[3] .. ' ' .. args[at], args[at + 1]) == 1 then
+      call('HINCRBY', batch, 'there', args[at + 1])
+      call('HINCRBY', h .. ':u', place, integer(0 - tonumber(args[at + 1])))
+    end
+  end
+  if rest == '' or call('LLEN', list) < 2 then return 0 end
+  for _, each in ipairs(call('LRANGE', list, 1, -1)) do call('RPUSH', h .. ':bl:' .. rest, each) end
+  call('LTRIM', list, 0, 0)
+  local field = publication .. '\0' .. rest
+  call('HSET', h .. ':b:' .. rest, 'publication', publication, 'at_us', at_us, 'place', place, 'index', '0', 'lander', '',
+    'until_us', '0', 'field', field)
+  call('HSET', h .. ':bn', field, rest)
+  call('HINCRBY', h .. ':bs', publication, 1)
+  call('ZADD', 'rd:unlanded', call('INCR', 'rd:turns'), uid_of(h) .. '\0' .. rest)
   return 1
 end
 
 -- publication. Whether nothing of it is left to land.
 local function has_landed(keys, args)
-  return 1 - call('HEXISTS', keys[1] .. ':bn', args[1])
+  return 1 - math.max(call('HEXISTS', keys[1] .. ':bn', args[1]), call('HEXISTS', keys[1] .. ':bs', args[1]))
 end
 
 -- number of a physical queue. Messages that it counts.
@@ -353,7 +391,7 @@ end
 
 -- Physical queues.
 
--- now, leaves, token, index, round, then drafts as in append.
+-- now, what the record says, token, index, round, then drafts as in append.
 local function land(keys, args)
   local q, h, now, token = keys[1], keys[2], tonumber(args[1]), args[3]
   local index, round = tonumber(args[4]), tonumber(args[5])
@@ -388,6 +426,7 @@ register('rd_discard', discard)
 register('rd_next_landing', next_landing)
 register('rd_plan', plan)
 register('rd_landed', landed)
+register('rd_set_aside', set_aside)
 register('rd_has_landed', has_landed)
 register('rd_unlanded', unlanded)
 register('rd_go', go)

@@ -136,18 +136,23 @@ local function begin(keys, args)
   return 1
 end
 
--- Take no more messages, if there are none.
-local function close(keys)
+-- version of the records by which it goes. Take no more messages, if there are none, and nobody says by a later version
+-- that it stays.
+local function close(keys, args)
   local q = keys[1]
   if not exists(q) then return 1 end
   if call('EXISTS', q .. ':m') == 1 then return 0 end
-  call('HSET', q, 'state', 'closed')
+  local state, known = unpack(call('HMGET', q, 'state', 'version'))
+  local version = math.max(tonumber(args[1]), tonumber(known or 0))
+  if state == 'up' and version > tonumber(args[1]) then return 0 end
+  call('HSET', q, 'state', 'closed', 'version', integer(version))
   return 1
 end
 
--- state: up or leaving.
+-- state: up or leaving; version of the records that say so.
 local function set_state(keys, args)
-  if exists(keys[1]) then call('HSET', keys[1], 'state', args[1]) end
+  local known = exists(keys[1]) and tonumber(call('HGET', keys[1], 'version') or 0)
+  if known and tonumber(args[2]) >= known then call('HSET', keys[1], 'state', args[1], 'version', args[2]) end
   return 1
 end
 

@@ -99,8 +99,8 @@ local function before(one, other)
   return one.us < other.us or (one.us == other.us and one.entry < other.entry)
 end
 
--- Entries in the order of (visible_us, entry) up to a time, from all groups but those left out, one at each call.
--- Nothing may be changed meanwhile.
+-- Entries in the order of (visible_us, entry) up to a time, from all groups but those left out, one at each call: of the
+-- first groups, `most` or a few more. And whether these are all. Nothing may be changed meanwhile.
 local function walk(q, last_us, left_out, most)
   local heap, number = {}, 0
 
@@ -170,33 +170,47 @@ local function walk(q, last_us, left_out, most)
     end
     if number > 1 then sift(1) end
     return entry, us, group
-  end
+  end, seen < most
 end
 
 -- One round: entries are added to the draw, `need` at most, from all groups but those left out.
 local function fill(q, draw, want, need, left_out, now)
   local size = need + (want.order_hint > 0 and want.order_hint or UNORDERED) - 1
-  local after = walk(q, integer(now), left_out, size + #draw.dead + 8)
-  local window = {}
-  while #window < size and #draw.dead < MOST_DEAD and #draw.expired < MOST_EXPIRED do
-    local entry, us, group = after()
-    if not entry then break end
-    local count, first_us = receives(q, entry)
-    local item = {entry = entry, group = group, us = us, count = count, first_us = first_us}
-    if draw.met[entry] then
-      -- In an earlier round.
-    elseif want.sent_after_us > 0 and score(q .. ':a', entry) < want.sent_after_us then
-      draw.met[entry] = true
-      table.insert(draw.expired, item)
-    elseif want.max_receives > 0 and count >= want.max_receives then
-      draw.met[entry] = true
-      table.insert(draw.dead, item)
-    elseif draw.has_bound and call('HEXISTS', q .. ':y', entry) == 1 then
-      draw.met[entry] = true
-      table.insert(draw.bound, item)
-    else
-      table.insert(window, item)
+  local window, chosen, most = {}, {}, size + #draw.dead + 8
+  local function is_over()
+    return #window >= size or #draw.dead >= MOST_DEAD or #draw.expired >= MOST_EXPIRED
+  end
+  while not is_over() do
+    local after, has_all = walk(q, integer(now), left_out, most)
+    local given = 0
+    -- Those after `most` may be later than the first ones of other groups.
+    while not is_over() and (has_all or given < most) do
+      local entry, us, group = after()
+      if not entry then break end
+      given = given + 1
+      if draw.met[entry] or chosen[entry] then
+        -- In an earlier round, or walk.
+      else
+        local count, first_us = receives(q, entry)
+        local item = {entry = entry, group = group, us = us, count = count, first_us = first_us}
+        if want.sent_after_us > 0 and score(q .. ':a', entry) < want.sent_after_us then
+          draw.met[entry] = true
+          table.insert(draw.expired, item)
+        elseif want.max_receives > 0 and count >= want.max_receives then
+          draw.met[entry] = true
+          table.insert(draw.dead, item)
+        elseif draw.has_bound and call('HEXISTS', q .. ':y', entry) == 1 then
+          draw.met[entry] = true
+          table.insert(draw.bound, item)
+        else
+          chosen[entry] = true
+          table.insert(window, item)
+        end
+      end
     end
+    if has_all then break end
+    -- Too many of them are what nobody gets.
+    most = 4 * most
   end
   if #window > need then
     -- Which to leave out: as many as are too many, at random.
