@@ -1,7 +1,6 @@
 """A plan as a picture: delivery time over threads, and over arrivals, with the knees marked."""
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any, Final
 
 import numpy as np
@@ -11,12 +10,11 @@ from rockdove.capacity.analytic.network import Network
 from rockdove.capacity.analytic.spread import percentiles_s
 from rockdove.capacity.plan.load import Load
 from rockdove.capacity.plan.planner import Figure, Plan, Target
-from rockdove.picture.plot import HEIGHT, WIDTH, Line, Point, chart
+from rockdove.picture.plot import Line, Point, chart
 from rockdove.picture.scale import counts, numbers
-from rockdove.picture.style import style
+from rockdove.picture.sheet import Panel, sheet
 from rockdove.picture.word import milliseconds
 
-_EDGE, _HEAD, _FOOT = 20, 74, 34
 # What is slower than so many times the plan is not drawn: the curves go to infinity.
 _TALL: Final = 4.0
 # Steps of threads, and places of arrivals, that are drawn.
@@ -26,19 +24,11 @@ _PLACES: Final = 60
 
 def picture(load: Load, plan: Plan, target: Target | None, knee: tuple[int, int]) -> str:
     """An SVG file of its own; `knee` is that over threads."""
-    wide, tall = 2 * WIDTH + 3 * _EDGE, _HEAD + HEIGHT + _FOOT
-    title = escape(f"{plan.n1} sender and {plan.n2} broker threads for {load.arrival:g} messages a second")
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" width="{wide}" height="{tall}" '
-        "role=\"img\" font-family=\"system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif\">"
-        f'<title>{title}</title><style>{style()}</style><rect width="{wide}" height="{tall}" fill="var(--card)"/>'
-        f'<text x="{_EDGE}" y="30" font-size="18" font-weight="600" fill="var(--ink)">{title}</text>'
-        f"{_over_threads(_EDGE, load, plan, target, knee)}"
-        f"{_over_arrivals(2 * _EDGE + WIDTH, load, plan, target)}</svg>\n"
-    )
+    title = f"{plan.n1} sender and {plan.n2} broker threads for {load.arrival:g} messages a second"
+    return sheet(title, [_over_threads(load, plan, target, knee), _over_arrivals(load, plan, target)])
 
 
-def _over_threads(left: int, load: Load, plan: Plan, target: Target | None, knee: tuple[int, int]) -> str:
+def _over_threads(load: Load, plan: Plan, target: Target | None, knee: tuple[int, int]) -> Panel:
     """Each step is a thread more for both, so that the curve goes through the plan."""
     fewest = load.fewest()
     below = min(plan.n1 - fewest[0], plan.n2 - fewest[1])
@@ -51,10 +41,10 @@ def _over_threads(left: int, load: Load, plan: Plan, target: Target | None, knee
     elif totals[0] <= sum(knee) <= totals[-1]:
         points.append(Point(sum(knee), load.network(*knee).delivery_s, f"knee: {knee[0]} + {knee[1]}", 2))
     drawn = chart(totals, lines, _seconds, least=plan.mean_s * 1.2, marks=counts, points=points)
-    return _panel(left, "Delivery time over threads", "sender and broker threads", drawn, lines)
+    return Panel("Delivery time over threads", "sender and broker threads", drawn, lines)
 
 
-def _over_arrivals(left: int, load: Load, plan: Plan, target: Target | None) -> str:
+def _over_arrivals(load: Load, plan: Plan, target: Target | None) -> Panel:
     most = min(plan.n1 * load.sender_rate, plan.n2 * load.broker_rate * load.q)
     arrivals = [float(arrival) for arrival in np.linspace(most / _PLACES, most * 0.999, _PLACES)]
 
@@ -68,7 +58,7 @@ def _over_arrivals(left: int, load: Load, plan: Plan, target: Target | None) -> 
         Point(load.arrival, plan.mean_s, f"plan: {load.arrival:.3g}/s", 1, below=True),
     ]
     drawn = chart(arrivals, lines, _seconds, least=plan.mean_s * 1.2, marks=numbers, points=points)
-    return _panel(left, "The same threads over arrivals", "messages a second", drawn, lines)
+    return Panel("The same threads over arrivals", "messages a second", drawn, lines)
 
 
 def _lines(networks: Sequence[Network], plan: Plan, target: Target | None) -> list[Line]:
@@ -88,15 +78,3 @@ def _cut(time_s: float, plan_s: float) -> float | None:
 
 def _seconds(value: Any) -> str:
     return milliseconds(None if value is None else value * 1000)
-
-
-def _panel(left: int, title: str, below: str, drawn: str, lines: Sequence[Line]) -> str:
-    legend = "".join(
-        f'<tspan class="c{line.colour}" fill="var(--colour)" dx="14">{escape(line.name)}</tspan>' for line in lines
-    )
-    placed = drawn.replace("<svg ", f'<svg x="{left}" y="{_HEAD}" width="{WIDTH}" height="{HEIGHT}" ', 1)
-    middle, foot = left + WIDTH / 2, _HEAD + HEIGHT + 16
-    return (
-        f'<text x="{left}" y="{_HEAD - 14}" font-size="13" fill="var(--ink)">{escape(title)}{legend}</text>{placed}'
-        f'<text class="mark" x="{middle}" y="{foot}" text-anchor="middle">{escape(below)}</text>'
-    )
