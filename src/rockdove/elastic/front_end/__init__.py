@@ -1,0 +1,1 @@
+"""Front-ends that come and go behind a dispatcher: BDQS's cluster monitor."""

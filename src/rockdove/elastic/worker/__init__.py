@@ -1,0 +1,1 @@
+"""What works on the messages of a queue."""
