@@ -5,6 +5,17 @@ from rockdove.client.error import UnexpectedAnswer, Unreachable
 from rockdove.client.outgoing import Outgoing, cut
 from rockdove.client.retry import Retry
 from rockdove.client.sync import Client
+from rockdove.wire.shape import Message
 from rockdove.wire.signature import Credentials
 
-__all__ = ["AsyncClient", "Client", "Credentials", "Outgoing", "Retry", "UnexpectedAnswer", "Unreachable", "cut"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "Credentials",
+    "Message",
+    "Outgoing",
+    "Retry",
+    "UnexpectedAnswer",
+    "Unreachable",
+    "cut",
+]

@@ -92,6 +92,26 @@ def set_physical_queue(
     yield from tell(extension.SetPhysicalQueue(queue_url=url, index=index, weight=weight, state=state))
 
 
+def put_elastic_state(names: Names, queue: str, holder: str, hold_s: float, state: str | None = None) -> Steps[bool]:
+    """Scale this queue, alone for so long; without a state, the last one stays. Whether to pause (Rockdove only)."""
+    url = yield from names.url(queue)
+    request = extension.PutElasticState(queue_url=url, holder=holder, hold_seconds=hold_s, state=state)
+    answer = yield from ask(request, extension.PutElasticStateResult)
+    return answer.paused
+
+
+def elastic_state(names: Names, queue: str) -> Steps[extension.GetElasticStateResult]:
+    """What the controller of the queue has published (Rockdove only)."""
+    url = yield from names.url(queue)
+    return (yield from ask(extension.GetElasticState(queue_url=url), extension.GetElasticStateResult))
+
+
+def set_elastic_control(names: Names, queue: str, paused: bool) -> Steps[None]:
+    """Let the controller of the queue pause, or go on (Rockdove only)."""
+    url = yield from names.url(queue)
+    yield from tell(extension.SetElasticControl(queue_url=url, paused=paused))
+
+
 def tag_queue(names: Names, queue: str, tags: Mapping[str, str]) -> Steps[None]:
     """Add tags, or give them other values."""
     url = yield from names.url(queue)

@@ -51,7 +51,7 @@ class Site(Protocol):
         """Do an operation; the call is answered at once or later. Raises a fault, or anything in case of a defect."""
 
     # Whether others may have changed records that this process has not heard of yet.
-    is_front_end: bool
+    may_miss: bool
 
     def catch_up(self, then: Callable[[Fault | None], None]) -> None:
         """Hear of all changes that were made before now; ``then`` gets the fault if the store cannot be asked."""
@@ -154,7 +154,7 @@ class Exchange:
             if self.waiting is not None:
                 self._lighten()
         except Fault as fault:
-            if fault.missed and not again and self._site.is_front_end:
+            if fault.missed and not again and self._site.may_miss:
                 later = partial(self.serve, method, url, headers.copy(), body, keep_alive, True)
                 self._site.catch_up(partial(self._caught_up, later))
             else:

@@ -71,6 +71,8 @@ class Sample(Struct):
     trouble: bool
     trace_dropped: int
     effort: Effort
+    # None: it does not tell.
+    store_bytes: int | None
     # Of queues that have leases.
     held: dict[str, LeasedByQueue]
 
@@ -129,6 +131,7 @@ class Metrics:
             store.trouble is not None or store.full is not None,
             figures.trace_dropped,
             store.effort,
+            await self._store_bytes(),
             await self._held(now),
         )
 
@@ -138,6 +141,16 @@ class Metrics:
         holding = None if upkeep is None else upkeep.holding()
         found = list(directory) if holding is None else [directory.get(*key) for key in holding]
         return [queue for queue in found if queue is not None and queue not in self._places.own]
+
+    async def _store_bytes(self) -> int | None:
+        sizing = self._broker.store.sizing
+        if sizing is None:
+            return None
+        try:
+            size: int = await ask(sizing.size)
+        except Fault:
+            return None
+        return size
 
     async def _held(self, now_us: int) -> dict[str, LeasedByQueue]:
         leases = self._broker.store.leases
@@ -285,3 +298,7 @@ class Sheet(Collector):
         yield CounterMetricFamily(
             "rockdove_store_busy_seconds", "Time that the store's writer was busy with them.", effort.busy_s
         )
+        if sample.store_bytes is not None:
+            yield GaugeMetricFamily(
+                "rockdove_store_bytes", "What the store takes on disk, or on its servers.", sample.store_bytes
+            )

@@ -17,7 +17,6 @@ from rockdove.server.setting import Settings
 from rockdove.server.sharing import FIGURES, METRICS, NAME, SharedFailures
 from rockdove.server.tracer import Tracer
 from rockdove.server.works import build, make_recorder
-from rockdove.store.registry import locate
 from rockdove.store.remote.frontend import FrontEnd
 from rockdove.store.remote.owner import Owned, Owner
 
@@ -36,7 +35,7 @@ class OwnerService:
         self._settings = settings
         self._seat = seat
         self._clock = clock or SystemClock()
-        location = locate(settings.store, settings.data)
+        location = settings.locate()
         # All stores of the registry are in this process.
         self._store = cast(Owned, location.open(self._clock, asyncio.get_running_loop()))
         self._recorder = make_recorder(settings)

@@ -8,26 +8,37 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from rockdove.broker.admin import Admin
-from rockdove.broker.ask import ask
+from rockdove.broker.ask import PhysicalQueueUnavailable, ask
 from rockdove.broker.directory import Directory
+from rockdove.broker.elastic import ElasticStates
 from rockdove.broker.movetask import RUNNING, MoveTasks, handle
 from rockdove.broker.queue import Queue
 from rockdove.core import limits
+from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import Fault, InvalidParameterValue, QueueDoesNotExist, ServiceInterrupted, ServiceUnavailable
 from rockdove.core.queue import MoveTask, PhysicalState
 from rockdove.server.call import Call
 from rockdove.server.tracer import Tracer
+from rockdove.store.base import Counts, Physical
 from rockdove.wire import extension, shape
 
 
 class Queues:
     """One method for each operation."""
 
-    def __init__(self, directory: Directory, admin: Admin, tasks: MoveTasks, tracer: Tracer | None = None) -> None:
+    def __init__(
+        self,
+        directory: Directory,
+        admin: Admin,
+        elastic: ElasticStates,
+        tasks: MoveTasks,
+        tracer: Tracer | None = None,
+    ) -> None:
         self._tracer = tracer
         self._directory = directory
         self._queue = directory.by_url
         self._admin = admin
+        self._elastic = elastic
         self._tasks = tasks
 
     async def create_queue(self, call: Call, request: shape.CreateQueue) -> shape.CreateQueueResult:
@@ -85,16 +96,17 @@ class Queues:
     ) -> extension.DescribePhysicalQueuesResult:
         queue = self._queue(request.queue_url, call.account)
         parts = queue.record.physical
-        described = await asyncio.gather(*(ask(physical.count) for physical in queue.physical))
+        described = await asyncio.gather(*map(_count, queue.physical))
         return extension.DescribePhysicalQueuesResult(
             physical_queues=[
                 extension.DescribedPhysicalQueue(
                     index=index,
                     state=part.state.value,
-                    weight=part.weight,
-                    approximate_number_of_messages=counts.visible,
-                    approximate_number_of_messages_not_visible=counts.in_flight,
-                    approximate_number_of_messages_delayed=counts.delayed,
+                    weight=float(part.weight),
+                    reachable=counts is not None,
+                    approximate_number_of_messages=None if counts is None else counts.visible,
+                    approximate_number_of_messages_not_visible=None if counts is None else counts.in_flight,
+                    approximate_number_of_messages_delayed=None if counts is None else counts.delayed,
                 )
                 for index, (part, counts) in enumerate(zip(parts, described, strict=True))
             ]
@@ -103,6 +115,30 @@ class Queues:
     async def set_physical_queue(self, call: Call, request: extension.SetPhysicalQueue) -> None:
         queue = self._queue(request.queue_url, call.account)
         await self._admin.set_physical(queue, request.index, request.weight, _state(request.state))
+
+    async def put_elastic_state(
+        self, call: Call, request: extension.PutElasticState
+    ) -> extension.PutElasticStateResult:
+        queue = self._queue(request.queue_url, call.account)
+        paused = await self._elastic.put(queue, request.holder, request.hold_seconds, request.state)
+        return extension.PutElasticStateResult(paused=paused)
+
+    async def get_elastic_state(
+        self, call: Call, request: extension.GetElasticState
+    ) -> extension.GetElasticStateResult:
+        elastic = self._queue(request.queue_url, call.account).record.elastic
+        if elastic is None or not elastic.put_us:
+            return extension.GetElasticStateResult(paused=elastic is not None and elastic.paused)
+        return extension.GetElasticStateResult(
+            paused=elastic.paused,
+            holder=elastic.holder,
+            held_until=elastic.held_until_us / SECOND_US,
+            state=elastic.state or None,
+            updated=elastic.put_us / SECOND_US,
+        )
+
+    async def set_elastic_control(self, call: Call, request: extension.SetElasticControl) -> None:
+        await self._elastic.pause(self._queue(request.queue_url, call.account), request.paused)
 
     async def tag_queue(self, call: Call, request: shape.TagQueue) -> None:
         await self._admin.tag(self._queue(request.queue_url, call.account), request.tags)
@@ -210,3 +246,11 @@ def _token_name(token: str) -> str:
         return base64.b64decode(token, altchars=b"-_", validate=True).decode()
     except ValueError:
         raise InvalidParameterValue("Invalid or expired next token.") from None
+
+
+async def _count(physical: Physical) -> Counts | None:
+    """None: it cannot be reached."""
+    try:
+        return await ask(physical.count)
+    except (PhysicalQueueUnavailable, ServiceInterrupted):
+        return None

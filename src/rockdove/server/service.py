@@ -17,6 +17,7 @@ from rockdove import __version__
 from rockdove.broker.accounts import Accounts
 from rockdove.broker.admin import Admin
 from rockdove.broker.ask import ask, unavailable
+from rockdove.broker.elastic import ElasticStates
 from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import Clock, SystemClock
 from rockdove.core.errors import ExposedError, Fault, InternalFailure
@@ -49,7 +50,6 @@ from rockdove.server.tracer import Tracer
 from rockdove.server.works import build, make_recorder
 from rockdove.store.base import Snapshot, Store
 from rockdove.store.common.keyfile import KeySource
-from rockdove.store.registry import locate
 from rockdove.store.remote.store import RemoteStore
 from rockdove.wire.operation import OPERATIONS, Operation
 from rockdove.wire.shape import Request, Result
@@ -103,9 +103,11 @@ class Service:
         self.trust_proxy = settings.trust_proxy
         self.connections: set[Connection] = set()
         self.clock = clock or SystemClock()
-        self.location = locate(settings.store, settings.data)
+        self.location = settings.locate()
         self._front_end = front_end
         self.is_front_end = front_end is not None
+        # Others change records, too: what is missing here may have been made a moment ago.
+        self.may_miss = self.is_front_end or self.location.kind.servers is not None
         self.store: Store
         self._remote: RemoteStore | None = None
         if front_end is None:
@@ -191,16 +193,21 @@ class Service:
         if self.recorder is not None:
             self.tracer = Tracer(self.recorder.add, self.broker)
             context.watch = self.tracer
+        admin = Admin(context, self.feed)
         self._handlers = _handlers(
             Messages(self.broker, self.tracer),
-            Queues(directory, Admin(context, self.feed), self.move_tasks, self.tracer),
+            Queues(directory, admin, ElasticStates(admin, self.clock), self.move_tasks, self.tracer),
             AccountOperations(self.accounts),
             LeaseOperations(context, self.tracer),
             PublishOperations(context, self.tracer),
         )
-        self.gate = Gate(self.accounts, directory, self.move_tasks, self.clock, self.trust_proxy, self.is_front_end)
+        self.gate = Gate(self.accounts, directory, self.move_tasks, self.clock, self.trust_proxy, self.may_miss)
         self.pages = Pages(
-            lambda: self.store.trouble, self._metrics_text, self.defect, settings.metrics_token, self.trust_proxy
+            lambda: self.accounts.look() or self.store.trouble,
+            self._metrics_text,
+            self.defect,
+            settings.metrics_token,
+            self.trust_proxy,
         )
         self.pages.is_own_name = self.hosts.is_own
         self.pages.signer = self.gate.signer
@@ -336,7 +343,7 @@ class Service:
             try:
                 result = await work
             except Fault as fault:
-                if not (fault.missed and self.is_front_end):
+                if not (fault.missed and self.may_miss):
                     raise
                 # Another front-end may have made it a moment ago.
                 await self.feed.catch_up()

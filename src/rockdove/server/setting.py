@@ -1,6 +1,7 @@
 """How to serve: the settings of a service."""
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from rockdove.core import limits
 from rockdove.server.flag import Flag
 from rockdove.server.limit import Limits
 from rockdove.server.log import Form, Level
+from rockdove.store.registry import Location, locate
 from rockdove.trace import Keep
 
 # More front-ends than this wait for the owner instead of for the processor.
@@ -24,6 +26,13 @@ def default_workers() -> int:
     return min(len(os.sched_getaffinity(0)) - 1, MOST_DEFAULT_WORKERS)
 
 
+class Consistency(StrEnum):
+    """How many copies must have what counts."""
+
+    quorum = "quorum"
+    one = "one"
+
+
 class Settings(Struct, kw_only=True):
     """How to serve. The flags of ``rockdove serve`` are in this order."""
 
@@ -33,11 +42,17 @@ class Settings(Struct, kw_only=True):
     store: Annotated[
         str,
         Flag(
-            "Where messages live: sqlite (in the folder of --data), sqlite:DIR, redis://HOST:PORT,HOST:PORT, or "
-            "memory, which forgets them at the end.",
+            "Where messages live: sqlite (in the folder of --data), sqlite:DIR, redis://HOST:PORT,HOST:PORT, "
+            "cassandra://HOST,HOST/KEYSPACE, or memory, which forgets them at the end.",
             "STORE",
         ),
     ] = "sqlite"
+    replication: Annotated[
+        int | None, Flag("On Cassandra: copies of everything, if the keyspace is made anew.", min=1, max=9)
+    ] = None
+    consistency: Annotated[
+        Consistency | None, Flag("On Cassandra: how many copies must have a message that was sent.")
+    ] = None
     region: Annotated[str, Flag("The region that ARNs carry.", "NAME")] = "us-east-1"
     trust_proxy: Annotated[bool, Flag("Build queue URLs from X-Forwarded-* headers.")] = False
     cool_down: Annotated[
@@ -98,3 +113,7 @@ class Settings(Struct, kw_only=True):
             max=256,
         ),
     ] = field(default_factory=default_workers)
+
+    def locate(self) -> Location:
+        """Where the data is. Raises `UnknownStore`."""
+        return locate(self.store, self.data, replication=self.replication, consistency=self.consistency)

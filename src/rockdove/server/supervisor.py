@@ -33,7 +33,6 @@ from rockdove.server.setting import Settings
 from rockdove.server.stop import STOP
 from rockdove.server.tls import TlsError
 from rockdove.store.common.keyfile import KeySource
-from rockdove.store.registry import locate
 
 # Seconds that the front-ends have to end, and then the owner, before they are killed. They see to it themselves that
 # 3.5 and 1.5 are enough: this is for those that hang, and leaves time to those whose machine is busy.
@@ -112,7 +111,7 @@ class Family:
         self.listening = socket.socket(socket.AF_UNIX)
         self.listening.bind(self.path)
         self.listening.listen(64)
-        location = locate(settings.store, settings.data)
+        location = settings.locate()
         # What front-ends get whose certificate on disk is broken: the last one that was not.
         self.certificate = certificate(settings)
         self.tls: ssl.SSLContext | None = None
