@@ -87,7 +87,9 @@ def analyse(
     problems = list(files.problems)
     if result.events < files.events:
         problems += unread(files, reader.counts())
-    return result._replace(files=len(files.paths), problems=problems)
+    named = [{"file": problem.path, "problem": problem.what} for problem in problems]
+    summary = result.summary | {"problems": named}
+    return result._replace(files=len(files.paths), problems=problems, summary=summary)
 
 
 def _analyse(

@@ -37,7 +37,7 @@ class RockdoveSource(DataSource):
         return columns.ddl(options)
 
     def reader(self, schema: "StructType") -> DataSourceReader:
-        from rockdove.spark.source.batch import ChoosingPeek, Drain, Peek
+        from rockdove.spark.source.batch import Drain, Peek
 
         options = self._source_options()
         chosen, where, table = source.for_batch(options), place.find(options), columns.table(options, schema)
@@ -49,7 +49,7 @@ class RockdoveSource(DataSource):
                 )
         if chosen.lease_id is not None:
             return Drain(where, table, chosen.lease_id, chosen.most, chosen.partitions)
-        return (ChoosingPeek if chosen.push else Peek)(where, table, chosen.most, chosen.partitions)
+        return Peek(where, table, chosen.most, chosen.partitions, chosen.chosen)
 
     def streamReader(self, schema: "StructType") -> DataSourceStreamReader:  # noqa: N802
         from rockdove.spark.source.broken import BrokenStream

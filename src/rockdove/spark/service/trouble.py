@@ -66,8 +66,8 @@ def told(place: QueuePlace, ended: str | None = None) -> Iterator[None]:
             "partitions, and is right only if each has the same rows as then (their number is checked); skip leaves it "
             "at that; again sends the whole batch"
         ) from None
-    except BatchTooOld:
+    except BatchTooOld as fault:
         raise Refused(
-            f"{place.name} has seen much newer batches of this application: the checkpoint is older than the queue, "
-            "or two queries have the same option application"
+            f"{place.name}: {fault.message} The query was started again too late, its checkpoint is an old copy, or "
+            "two queries have the same option application. Look what is in the queue, and begin a new checkpoint"
         ) from None

@@ -1,27 +1,17 @@
 """Batches of a queue of Rockdove: a look that disturbs nothing, or a drain under a lease that can be read again."""
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from datetime import datetime
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSourceReader,
-    EqualTo,
-    Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    InputPartition,
-    LessThan,
-    LessThanOrEqual,
-)
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from rockdove.core.limits import MAX_LEASE, MAX_PEEK_PAGE
 from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused, told
 from rockdove.spark.source import option
+from rockdove.spark.source.option import EVERYTHING, Chosen
 from rockdove.spark.source.schema import Table
 
 # A drain has so many shards whatever the number of tasks is: the same lease id must mean the same leases. One of a FIFO
@@ -58,15 +48,19 @@ class Part(InputPartition):
 
 
 class Peek(DataSourceReader):
-    """What is in the queue, in any state, when an action looks."""
+    """What is in the queue, in any state, when an action looks.
 
-    def __init__(self, place: QueuePlace, table: Table, most: int | None, partitions: int | None) -> None:
+    Spark could hand filters over, but keeps them for whatever is read from the same table later (seen with 4.3.0).
+    """
+
+    def __init__(
+        self, place: QueuePlace, table: Table, most: int | None, partitions: int | None, chosen: Chosen = EVERYTHING
+    ) -> None:
         self._place = place
         self._table = table
         self._most = most
         self._partitions = partitions or _PARTITIONS
-        # What to choose; see `rockdove.client.Client.peek_page`.
-        self._chosen: dict[str, Any] = {}
+        self._chosen = chosen
 
     def partitions(self) -> list[Part]:
         """One for each physical queue, but not more than are wanted; one in all if there is a limit."""
@@ -93,7 +87,9 @@ class Peek(DataSourceReader):
                         system_attributes=self._table.system_attributes,
                         message_attributes=self._table.message_attributes,
                         physical_queue=physical,
-                        **self._chosen,
+                        sent_from=self._chosen.sent_from,
+                        sent_until=self._chosen.sent_until,
+                        group_id=self._chosen.group_id,
                     )
                 if page.messages:
                     yield self._table.of_messages(page.messages)
@@ -101,33 +97,6 @@ class Peek(DataSourceReader):
                 if token is None:
                     return
                 left = None if left is None else left - len(page.messages)
-
-
-class ChoosingPeek(Peek):
-    """Lets the service choose by time and group. Spark asks for that only if its own setting says so, too."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
-        """Spark still looks at all of them: times in the table are cut off to milliseconds."""
-        bounds: dict[str, list[float]] = {"sent_from": [], "sent_until": []}
-        for each in filters:
-            match each:
-                case EqualTo(("group_id",), str(group)):
-                    self._chosen["group_id"] = group
-                case GreaterThan(("sent_at",), datetime() as time) | GreaterThanOrEqual(
-                    ("sent_at",), datetime() as time
-                ):
-                    bounds["sent_from"].append(_milliseconds(time) / 1_000)
-                case LessThan(("sent_at",), datetime() as time) | LessThanOrEqual(("sent_at",), datetime() as time):
-                    bounds["sent_until"].append((_milliseconds(time) + 1) / 1_000)
-        if bounds["sent_from"]:
-            self._chosen["sent_from"] = max(0, *bounds["sent_from"])
-        if bounds["sent_until"]:
-            self._chosen["sent_until"] = max(0, min(bounds["sent_until"]))
-        return filters
-
-
-def _milliseconds(time: datetime) -> int:
-    return math.floor(time.timestamp() * 1_000)
 
 
 class Drain(DataSourceReader):

@@ -1,5 +1,6 @@
 """The options of the source."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,9 @@ MODE: Final = "mode"
 LEASE: Final = "leaseId"
 MOST: Final = "maxMessages"
 PER_SECOND: Final = "maxMessagesPerSecond"
-PUSH: Final = "pushFilters"
+SENT_FROM: Final = "sentFrom"
+SENT_UNTIL: Final = "sentUntil"
+GROUP: Final = "messageGroupId"
 NAMES: Final = (
     *place.NAMES,
     *schema.NAMES,
@@ -34,10 +37,13 @@ NAMES: Final = (
     LEASE,
     MOST,
     PER_SECOND,
-    PUSH,
+    SENT_FROM,
+    SENT_UNTIL,
+    GROUP,
 )
 _OF_STREAMS: Final = (CONSUMER, PER_TRIGGER, PER_SECOND, WAIT, JOURNAL, VISIBILITY)
-_OF_BATCHES: Final = (MODE, LEASE, MOST, PUSH)
+_CHOOSE: Final = (SENT_FROM, SENT_UNTIL, GROUP)
+_OF_BATCHES: Final = (MODE, LEASE, MOST, *_CHOOSE)
 
 MODES: Final = ("peek", "drain")
 MAX_PARTITIONS: Final = 1_000
@@ -59,6 +65,17 @@ class StreamOptions(Struct, frozen=True):
     visibility_s: int
 
 
+class Chosen(Struct, frozen=True):
+    """What a look shows: messages sent from a time on and before another, in seconds since 1970, and of a group."""
+
+    sent_from: float | None = None
+    sent_until: float | None = None
+    group_id: str | None = None
+
+
+EVERYTHING: Final = Chosen()
+
+
 class BatchOptions(Struct, frozen=True):
     """``mode`` is ``peek`` or ``drain``; a drain has a lease id."""
 
@@ -66,8 +83,7 @@ class BatchOptions(Struct, frozen=True):
     lease_id: str | None
     partitions: int | None
     most: int | None
-    # Whether Spark may hand filters over.
-    push: bool
+    chosen: Chosen
 
 
 def check(options: Options, service: str) -> None:
@@ -115,16 +131,30 @@ def for_batch(options: Options) -> BatchOptions:
         raise BadOption(f"the option {LEASE} is missing: with the same one, {MODE}=drain gives the same rows again")
     if mode == "peek" and lease_id is not None:
         raise BadOption(f"the option {LEASE} is for {MODE}=drain")
-    push = options.choice(PUSH, ("true", "false"), "false") == "true"
-    if push and mode == "drain":
-        raise BadOption(f"the option {PUSH} is for {MODE}=peek: a drain takes messages as they come")
+    for name in _CHOOSE:
+        if mode == "drain" and options.text(name) is not None:
+            raise BadOption(f"the option {name} is for {MODE}=peek: a drain takes messages as they come")
     return BatchOptions(
         mode=mode,
         lease_id=lease_id,
         partitions=options.number(PARTITIONS, 1, MAX_PARTITIONS),
         most=options.number(MOST, 1, _BIG),
-        push=push,
+        chosen=Chosen(_time(options, SENT_FROM), _time(options, SENT_UNTIL), options.text(GROUP)),
     )
+
+
+def _time(options: Options, name: str) -> float | None:
+    """In seconds since 1970."""
+    text = options.text(name)
+    if text is None:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is None or time.timestamp() < 0:
+        raise BadOption(f"the option {name} must be a time with its zone, such as 2026-11-18T20:00:00Z, not {text!r}")
+    return time.timestamp()
 
 
 def _local(path: str) -> str:

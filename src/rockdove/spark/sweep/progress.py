@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, to_builtins
 
@@ -24,7 +24,7 @@ def parts_of(spark: "SparkSession", total: int) -> int:
     return min(total, spark.sparkContext.defaultParallelism * _PARTS)
 
 
-def keep(spark: "SparkSession", rows: Sequence[Struct], table: str, path: str) -> None:
+def keep(spark: "SparkSession", rows: Sequence[Struct | dict[str, Any]], table: str, path: str) -> None:
     """Write rows as one Parquet file; ``table`` has their columns."""
     import pyarrow as pa
 

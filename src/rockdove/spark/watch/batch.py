@@ -120,7 +120,8 @@ class Batches:
         before = self._folder.progress
         kept = admitted(batch, before.closed_us, now.window_us)
         if before.retained is not None:
-            kept = kept.unionByName(parquet(self._spark, [self._path(before.retained)]))
+            # An earlier version may have kept less of them.
+            kept = kept.unionByName(parquet(self._spark, [self._path(before.retained)]), allowMissingColumns=True)
         decided = decide(kept, self._remembered(before)).persist()
         try:
             shown = decided

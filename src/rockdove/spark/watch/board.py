@@ -32,7 +32,8 @@ class Sum:
             self.add(row)
 
     def add(self, row: Row) -> None:
-        self.counts.update({name: row[name] for name in COUNTS})
+        # An earlier version may have left rows without all of them.
+        self.counts.update({name: row.get(name) or 0 for name in COUNTS})
         for kind in KINDS:
             self.buckets[kind].update({pair["from_us"]: pair["count"] for pair in row[f"{kind}_buckets"]})
         self._stretch(row["window_start"], row["window_end"])
@@ -63,6 +64,7 @@ class Sum:
             "duplication_rate": _share(number["duplicates"], number["sent"]),
             "out_of_order_rate": _share(number["out_of_order"], number["ordered"]),
             "displacement": _share(number["displaced"], number["ordered"]),
+            "work_ms": _share(number["work_us"], number["worked"] * 1000),
             **{f"{kind}_ms": self._percentiles(kind) for kind in KINDS},
         }
 

@@ -38,7 +38,7 @@ def decide(kept: "DataFrame", remembered: "DataFrame | None") -> "DataFrame":
         f.min(f.when(~client, f.col("enqueued"))).over(of_message), f.min("enqueued").over(of_message)
     )
     found = counted.select(
-        *("account", "queue", "message", "op", "client", "good", "time", "latency", "request", "start"),
+        *("account", "queue", "message", "op", "client", "good", "time", "latency", "work", "request", "start"),
         *("hash", "counts"),
         first.alias("first"),
         f.coalesce("born", sent).alias("begun"),

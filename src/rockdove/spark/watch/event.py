@@ -25,6 +25,7 @@ KEPT: Final = (
     "enqueued",
     "born",
     "latency",
+    "work",
     "request",
     "start",
 )
@@ -49,6 +50,7 @@ def _columns(window_us: int) -> "list[Column]":
 
     received = f.col("op") == "receive"
     known = is_known()
+    client = f.coalesce(f.col("side") == CLIENT, f.lit(False))
     time = f.when(received, f.coalesce("dequeued_at", "event_time")).otherwise(f.col("event_time"))
     time = f.when(known, f.unix_micros(time))
     columns = {
@@ -57,12 +59,17 @@ def _columns(window_us: int) -> "list[Column]":
         "queue": f.col("queue"),
         "message": f.col("message_id"),
         "op": f.col("op"),
-        "client": f.coalesce(f.col("side") == CLIENT, f.lit(False)),
+        "client": client,
         "good": f.coalesce(f.col("status").between(200, 299), f.lit(False)),
         "time": time,
         "enqueued": f.unix_micros("enqueued_at"),
         "born": f.unix_micros(f.coalesce("sent_at", "enqueued_at")),
         "latency": f.col("latency_us"),
+        # From the receive to the delete, by one clock: the server's.
+        "work": f.when(
+            (f.col("op") == "delete") & ~client & f.col("dequeued_at").isNotNull(),
+            f.greatest(time - f.unix_micros("dequeued_at"), f.lit(0)),
+        ),
         "request": f.when(received, f.xxhash64("node", "receiver", "latency_us", time)),
         "start": time - f.pmod(time, f.lit(window_us)),
         # An event cannot be younger than its file: a clock that is ahead must not close everybody's windows.

@@ -15,7 +15,7 @@ KINDS: Final = ("response", "delivery")
 # Counts: they add up over windows and queues, and so do buckets.
 COUNTS: Final = (
     *("sent", "received", "duplicates", "deleted", "expired", "dead_lettered", "redriven"),
-    *("failed", "misses", "hits", "late", "ordered", "out_of_order", "displaced"),
+    *("failed", "misses", "hits", "late", "ordered", "out_of_order", "displaced", "worked", "work_us"),
 )
 _LONGEST_US: Final = (1 << 43) - 1
 
@@ -47,6 +47,7 @@ def figures(decided: "DataFrame", window_us: int) -> "DataFrame":
         f.try_divide("duplicates", "sent").alias("duplication_rate"),
         f.try_divide("out_of_order", "ordered").alias("out_of_order_rate"),
         f.try_divide("displaced", "ordered").alias("displacement"),
+        (f.try_divide("work_us", "worked") / 1000).alias("work_ms"),
         *(f.col(f"{kind}_p{round(at * 100)}_ms") for kind in KINDS for at in SHARES),
         *(
             f.coalesce(f.col(f"{kind}_buckets"), f.array().cast("array<struct<from_us:bigint,count:bigint>>")).alias(
@@ -73,6 +74,8 @@ def _counts(decided: "DataFrame") -> "DataFrame":
         mine = of_side[name]
         return f.when(by_client[name], number(mine & client)).otherwise(number(mine & ~client))
 
+    # Whichever side counts the deletes: only the server knows when a message was received.
+    worked = (op == "delete") & f.col("good") & f.col("work").isNotNull()
     receives, received = number((op == "receive") & counts), number((op == "receive") & first)
     columns = {
         "sent": number((op == "send") & first),
@@ -86,6 +89,8 @@ def _counts(decided: "DataFrame") -> "DataFrame":
         "misses": by_side("misses"),
         "hits": f.size(f.collect_set(f.when((op == "receive") & counts, f.col("request")))).cast("long"),
         "late": number(op == LATE),
+        "worked": number(worked),
+        "work_us": f.coalesce(f.sum(f.when(worked, f.col("work"))), f.lit(0)),
     }
     return decided.groupBy(*KEY).agg(*(column.alias(name) for name, column in columns.items()))
 
