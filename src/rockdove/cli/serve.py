@@ -8,7 +8,7 @@ from rockdove.cli.output import Output
 from rockdove.cli.serving import check_exposed, run
 from rockdove.server.log import configure
 from rockdove.server.setting import Settings
-from rockdove.store.registry import Location, UnknownStore, locate
+from rockdove.store.registry import Location, UnknownStore
 
 
 @with_settings
@@ -34,6 +34,6 @@ def serve(*, config: option.Config = None, as_json: option.Json = False, setting
 
 def _location(settings: Settings) -> Location:
     try:
-        return locate(settings.store, settings.data)
+        return settings.locate()
     except UnknownStore as error:
         raise Failure(f"--store: {error}", Code.USAGE) from None

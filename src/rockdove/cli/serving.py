@@ -20,7 +20,7 @@ from rockdove.server.service import Service, certificate
 from rockdove.server.setting import Settings
 from rockdove.server.supervisor import Family, Ready, StartFailed, Supervisor
 from rockdove.server.tls import TlsError
-from rockdove.store.registry import Location, locate
+from rockdove.store.registry import Location
 from rockdove.store.sqlite.folder import FolderInUse
 from rockdove.trace import MissingExtra, TraceFolderError
 
@@ -53,7 +53,7 @@ def _run_processes(settings: Settings, output: Output) -> None:
 
     def opened(ready: Ready) -> None:
         if not ready.accounts and _is_exposed(settings.host):
-            raise _exposed(settings.host, locate(settings.store, settings.data))
+            raise _exposed(settings.host, settings.locate())
         try:
             family.bind(settings.host, settings.port)
         except OSError as error:
@@ -83,7 +83,7 @@ def _announce(settings: Settings, port: int, accounts: bool, output: Output) -> 
     names = None if found is None else found.names()
     # A reader of our output that has gone is no reason to stop serving.
     with contextlib.suppress(ReaderGone):
-        announce(Announcement(settings, locate(settings.store, settings.data), port, names, accounts), output)
+        announce(Announcement(settings, settings.locate(), port, names, accounts), output)
 
 
 # Why it cannot serve.
@@ -130,7 +130,7 @@ def _failure(settings: Settings, error: Exception) -> Failure:
         case Failure():
             return error
         case ExposedError():
-            return _exposed(settings.host, locate(settings.store, settings.data))
+            return _exposed(settings.host, settings.locate())
         case MissingExtra() | TraceFolderError():
             return Failure(f"--trace: {error}")
         case DataFolderError():

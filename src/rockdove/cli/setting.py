@@ -17,6 +17,8 @@ _KINDS: dict[str, type] = {
     "port": int,
     "data": str,
     "store": str,
+    "replication": int,
+    "consistency": str,
     "workers": int,
     "region": str,
     "trust_proxy": bool,

@@ -16,19 +16,25 @@ from rockdove.cli.pair import pairs
 
 if TYPE_CHECKING:
     from rockdove.capacity.polling.experiment import PollingDrawn
+    from rockdove.capacity.scaling.experiment import ElasticDrawn
     from rockdove.spark.sweep.progress import Progress
     from rockdove.spark.sweep.row import Drawn, SweepRow
 
 _ALL = "all"
-# Of the performance model, and of the dequeue policies.
+# Of the performance model, of the dequeue policies, and of elastic queues.
 _FIGURES = ("fig11", "fig12", "fig13", "fig14", "fig15")
 _POLLING = ("rds9", "rds10", "rds11", "rds12")
+_ELASTIC = ("elastic4", "elastic5", "elastic6", "elastic7", "elastic8", "elastic-policies")
 
 
 def simulate(
     figures: Annotated[
         list[str],
-        typer.Argument(metavar="FIGURE...", help="fig11 to fig15, rds9 to rds12, or all.", show_default=False),
+        typer.Argument(
+            metavar="FIGURE...",
+            help="fig11 to fig15, rds9 to rds12, elastic4 to elastic8, elastic-policies, or all.",
+            show_default=False,
+        ),
     ],
     replications: Annotated[int, typer.Option("--replications", min=1, help="Independent runs of each system.")] = 20,
     duration_s: Annotated[float, typer.Option("--duration-s", help="Model time of a run.")] = 100.0,
@@ -41,11 +47,14 @@ def simulate(
     conf: option.Conf = None,
     as_json: option.Json = False,
 ) -> None:
-    """Repeat the experiments of two papers.
+    """Repeat the experiments of three papers.
 
     fig11 to fig15 are of the performance model: delivery time, waiting messages, utilisation. rds9 to rds12
     compare the dequeue policies: throughput, hits, messages of a hit, and the sleep of rds. --link-s,
-    --timeout-s and --engine are for the former; the net of the paper, --engine petri, takes far longer.
+    --timeout-s and --engine are for the first; the net of the paper, --engine petri, takes far longer.
+    elastic4 to elastic8 are of elastic queues: load, workers and machines while production rises and falls;
+    elastic-policies compares the rules of scaling. Their runs have no chance, or one seed: --replications
+    and --duration-s are not for them.
 
     Needs rockdove[spark] and Java 17. With --out, DIR gets Parquet tables of all runs and rows, and a picture
     of each figure.
@@ -56,6 +65,7 @@ def simulate(
       rockdove simulate all --out figures
       rockdove simulate fig11 fig13 --engine petri --replications 5 --json
       rockdove simulate rds9 rds10 rds11 rds12 --out figures
+      rockdove simulate elastic4 elastic5 elastic-policies --out figures
     """
     wanted = _wanted(figures)
     if engine not in ("petri", "compiled"):
@@ -66,11 +76,13 @@ def simulate(
     require("simulations need", master)
     from rockdove.capacity.error import InvalidScenario
     from rockdove.capacity.polling.experiment import PollingFigure, setups
+    from rockdove.capacity.scaling.experiment import ElasticFigure
     from rockdove.capacity.vma.experiment import Figure, Run, points
 
     run = Run(duration_s=duration_s, link_s=link_s, timeout_s=timeout_s)
     chosen = [Figure(name) for name in wanted if name in _FIGURES]
     polled = [PollingFigure(name) for name in wanted if name in _POLLING]
+    elastic = [ElasticFigure(name) for name in wanted if name in _ELASTIC]
     try:
         points(Figure.FIG11, run)
         setups(PollingFigure.RDS9, duration_s)
@@ -83,11 +95,12 @@ def simulate(
         except OSError as error:
             raise Failure(f"cannot write to {out}: {error.strerror}") from None
     # Only now, because these take seconds.
-    from rockdove.spark.sweep import picture, polling, polling_picture
+    from rockdove.spark.sweep import elastic as elastic_sweep
+    from rockdove.spark.sweep import elastic_picture, picture, polling, polling_picture
     from rockdove.spark.sweep.sweep import sweep
     from rockdove.spark.sweep.task import Engine
 
-    drawn: list[Drawn | PollingDrawn] = []
+    drawn: list[Drawn | PollingDrawn | ElasticDrawn] = []
     with session(master, pairs(conf)) as spark, _bar() as progress:
         pictures = {}
         if chosen:
@@ -98,6 +111,10 @@ def simulate(
             for shown in polling.sweep(spark, polled, duration_s, replications, seed, target, progress):
                 drawn.append(shown)
                 pictures[shown.figure.value] = partial(polling_picture.picture, shown)
+        if elastic:
+            for scaled in elastic_sweep.sweep(spark, elastic, seed, target, progress):
+                drawn.append(scaled)
+                pictures[scaled.figure.value] = partial(elastic_picture.picture, scaled)
         if target is not None:
             for name, draw in pictures.items():
                 write(spark, f"{target}/{name}.svg", draw())
@@ -106,7 +123,7 @@ def simulate(
 
 def _wanted(figures: Sequence[str]) -> list[str]:
     """The figures by number, each once."""
-    known = (*_FIGURES, *_POLLING)
+    known = (*_FIGURES, *_POLLING, *_ELASTIC)
     unknown = [name for name in figures if name not in (*known, _ALL)]
     if unknown:
         raise Failure(f"there is no figure {unknown[0]!r}; say {', '.join(known)} or all", Code.USAGE)
@@ -129,15 +146,18 @@ def _bar() -> "Iterator[Progress | None]":
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _tell(drawn: "Sequence[Drawn | PollingDrawn]", out: str | None, output: Output) -> None:
+def _tell(drawn: "Sequence[Drawn | PollingDrawn | ElasticDrawn]", out: str | None, output: Output) -> None:
     if output.as_json:
         output.document(drawn[0] if len(drawn) == 1 else drawn)
         return
     from rockdove.capacity.polling.experiment import PollingDrawn
+    from rockdove.capacity.scaling.experiment import ElasticDrawn
 
     for figure in drawn:
         if isinstance(figure, PollingDrawn):
             _tell_polling(figure, output)
+        elif isinstance(figure, ElasticDrawn):
+            _tell_elastic(figure, output)
         else:
             for (panel, metric), rows in groupby(sorted(figure.rows, key=_table), key=_table):
                 output.line(f"{figure.figure.value} ({panel}) {metric}")
@@ -164,6 +184,31 @@ def _tell_polling(drawn: "PollingDrawn", output: Output) -> None:
     ]
     head = ["policy", "rate", "sleep s", "messages/s", "hit rate", "messages/hit", f"± {shown}"]
     output.table(head, lines, range(1, 7))
+    for line in findings(drawn):
+        output.line(line)
+    output.line("")
+
+
+def _tell_elastic(drawn: "ElasticDrawn", output: Output) -> None:
+    from rockdove.capacity.scaling.experiment import findings
+
+    output.line(drawn.figure.value)
+    lines = [
+        [
+            run.policy,
+            run.production if run.ramp is None else f"{run.production} {run.ramp:g}",
+            *(f"{number:g}" for number in (run.slots, run.npp, run.startup_s, run.spikes)),
+            *(f"{number:,.0f}" for number in (run.spike_height, run.spike_area, run.seconds_above_max)),
+            f"{run.machines_max}",
+            f"{run.machine_seconds:,.0f}",
+            f"{run.mean_s:.2f}",
+            f"{run.p99_s:.2f}",
+            f"{run.wrong}",
+        ]
+        for run in drawn.runs
+    ]
+    head = ["policy", "production", "slots", "ready", "start s", "spikes", "height", "area", "s above", "machines"]
+    output.table([*head, "machine-s", "mean s", "p99 s", "wrong"], lines, range(2, 14))
     for line in findings(drawn):
         output.line(line)
     output.line("")

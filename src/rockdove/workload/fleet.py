@@ -2,10 +2,8 @@
 
 import math
 import multiprocessing
-import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -15,7 +13,7 @@ from msgspec import Struct
 
 from rockdove.workload.board import Board
 from rockdove.workload.error import Trouble, WorkloadFailed
-from rockdove.workload.interrupt import Interrupt
+from rockdove.workload.interrupt import Interrupt, deaf
 from rockdove.workload.job import Job
 from rockdove.workload.journal import Notes
 from rockdove.workload.worker import main
@@ -68,7 +66,7 @@ class Fleet:
     def _start(self) -> None:
         # The first process would start it, which ends the deafness.
         resource_tracker.ensure_running()
-        with _deaf():
+        with deaf():
             for number in range(self._number):
                 ours, theirs = self._context.Pipe(duplex=False)
                 job = msgspec.structs.replace(self._job, process=number)
@@ -108,13 +106,3 @@ class Fleet:
             process.join()
             pipe.close()
         self._pipes.clear()
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Who is started meanwhile never hears Ctrl-C, which a terminal sends to all: the board tells them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,6 +1,6 @@
 """The queues of a workload: made before it, removed after it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from rockdove.client import AsyncClient, UnexpectedAnswer, Unreachable
 from rockdove.core.errors import Fault, QueueDoesNotExist
@@ -24,9 +24,12 @@ class Ground:
         self._say = say
         self.places: list[Partition] = []
 
-    async def make(self, workload: Workload) -> None:
-        """Raises what the service refuses; `remove` then removes what was made before."""
-        attributes = {"VisibilityTimeout": str(workload.visibility_s)}
+    async def make(self, workload: Workload, more: Mapping[str, str]) -> None:
+        """``more`` attributes than the workload needs.
+
+        Raises what the service refuses; `remove` then removes what was made before.
+        """
+        attributes = {"VisibilityTimeout": str(workload.visibility_s), **more}
         if workload.order_hint is not None:
             attributes |= await self._hint(attributes, workload.order_hint)
 

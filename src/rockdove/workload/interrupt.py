@@ -3,7 +3,8 @@
 import asyncio
 import signal
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -49,3 +50,13 @@ class Interrupt:
             return False
         await task
         return True
+
+
+@contextmanager
+def deaf() -> Iterator[None]:
+    """Who is started meanwhile never hears Ctrl-C, which a terminal sends to all: somebody else tells them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

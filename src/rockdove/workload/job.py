@@ -7,9 +7,12 @@ from rockdove.workload.workload import Workload
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """``process`` counts from 0; ``trace`` is the folder that its events go to."""
+    """``process`` counts from 0; ``trace`` is the folder that its events go to.
 
-    endpoint: str
+    Senders and receivers are spread over the endpoints: front-ends of one service.
+    """
+
+    endpoints: list[str]
     region: str | None
     run: str
     workload: Workload

@@ -44,10 +44,15 @@ class Watcher(Protocol):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """Where a workload runs, how often, and what stays of it."""
+    """Where a workload runs, how often, and what stays of it.
+
+    endpoints: services that are compared. One with several front-ends has commas between their endpoints.
+    attributes: of the queues, besides those that the workload needs.
+    """
 
     workload: Workload
     endpoints: Sequence[str]
+    attributes: dict[str, str] = {}
     region: str | None = None
     rounds: int = 1
     prefix: str = "bench"
@@ -101,10 +106,10 @@ class Run:
 
     def _with_queues(self, runner: asyncio.Runner, sink: Sink | None) -> Round:
         plan = self._plan
-        client = AsyncClient(self._endpoint, region=plan.region)
+        client = AsyncClient(self._endpoint.split(",")[0], region=plan.region)
         ground = Ground(client, plan.prefix, self._run, self._watcher.say)
         try:
-            if not runner.run(self._interrupt.during(ground.make(plan.workload))):
+            if not runner.run(self._interrupt.during(ground.make(plan.workload, plan.attributes))):
                 return Round(Notes(), None)
             return self._work(runner, client, ground, sink)
         finally:
@@ -115,7 +120,7 @@ class Run:
     def _work(self, runner: asyncio.Runner, client: AsyncClient, ground: Ground, sink: Sink | None) -> Round:
         workload = self._plan.workload
         job = Job(
-            endpoint=self._endpoint,
+            endpoints=self._endpoint.split(","),
             region=self._plan.region,
             run=self._run,
             workload=workload,

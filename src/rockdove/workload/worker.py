@@ -3,6 +3,8 @@
 import asyncio
 import resource
 import signal
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from multiprocessing.connection import Connection
 
 import msgspec
@@ -39,7 +41,7 @@ def main(job: Job, board: Board, pipe: Connection) -> None:
                 trouble = runner.run(Worker(job, board, journal, SystemClock()).run())
         journal.notes.untraced = tracing.dropped
     except Exception as error:
-        trouble = trouble_of(error, job.endpoint)
+        trouble = trouble_of(error, job.endpoints[0])
     if trouble is not None:
         board.stop()
     pipe.send_bytes(msgspec.msgpack.encode((journal.notes, trouble)))
@@ -62,11 +64,15 @@ class Worker:
         self._clock = clock
 
     async def run(self) -> Trouble | None:
-        async with AsyncClient(self._job.endpoint, region=self._job.region, retry=None) as client:
+        async with AsyncExitStack() as stack:
+            clients = [
+                await stack.enter_async_context(AsyncClient(endpoint, region=self._job.region, retry=None))
+                for endpoint in self._job.endpoints
+            ]
             self._board.report_ready(self._job.process)
             while not self._board.is_going and not self._board.is_stopped:
                 await asyncio.sleep(_LOOK_S)
-            work = asyncio.create_task(self._work(client))
+            work = asyncio.create_task(self._work(clients))
             while not work.done() and not self._board.is_stopped:
                 await asyncio.wait([work], timeout=_LOOK_S)
             return await self._end(work)
@@ -79,16 +85,20 @@ class Worker:
             return None
         except ExceptionGroup as group:
             # One tells what the matter is; the others were asking at the same time.
-            return trouble_of(first(group), self._job.endpoint)
+            return trouble_of(first(group), self._job.endpoints[0])
         return None
 
-    async def _work(self, client: AsyncClient) -> None:
+    async def _work(self, clients: Sequence[AsyncClient]) -> None:
         load, process = self._job.workload, self._job.process
+
+        def client(thread: Thread) -> AsyncClient:
+            return clients[(thread.queue + thread.number) % len(clients)]
+
         async with asyncio.TaskGroup() as group:
             for thread in share(load.queues, load.senders, process, load.processes):
-                group.create_task(self._send(client, thread))
+                group.create_task(self._send(client(thread), thread))
             for thread in share(load.queues, load.receivers, process, load.processes):
-                group.create_task(self._receive(client, thread))
+                group.create_task(self._receive(client(thread), thread))
 
     async def _send(self, client: AsyncClient, thread: Thread) -> None:
         load, process, board = self._job.workload, self._job.process, self._board

@@ -8,6 +8,7 @@ from typing import Self, TypeVar
 from rockdove.broker.accounts import Accounts
 from rockdove.broker.feed import Feed
 from rockdove.cli.failure import Code, Failure
+from rockdove.cli.output import note
 from rockdove.client.step import Names, Steps, drive
 from rockdove.core.clock import SystemClock
 from rockdove.core.errors import DataFolderError
@@ -19,15 +20,18 @@ from rockdove.wire.shape import Request, Result
 
 T = TypeVar("T")
 
+# Where a service keeps its key file if nobody says otherwise.
+DATA = Path("data")
+
 
 def located(store: str, data: Path | None) -> Location:
     """The store that ``--store`` names, or the folder of ``--data``."""
     try:
-        location = locate(store, data or Path())
+        location = locate(store, data or (DATA if "//" in store else Path()))
     except UnknownStore as error:
-        raise Failure(f"--store takes sqlite:DIR or Redis servers; {error}", Code.USAGE) from None
+        raise Failure(f"--store takes sqlite:DIR, or the URL of servers; {error}", Code.USAGE) from None
     if not location.kind.is_kept or location.folder == Path():
-        text = f"--store takes sqlite:DIR or Redis servers; a store {location.name!r} has no accounts to open"
+        text = f"--store takes sqlite:DIR, or the URL of servers; a store {location.name!r} has no accounts to open"
         raise Failure(text, Code.USAGE)
     return location
 
@@ -90,6 +94,9 @@ class Local:
     ) -> None:
         self._store.close()
         self._runner.close()
+        if kind is None and self._create and self._location.kind.servers is not None:
+            place = self._location.key().place
+            note(f"secrets are sealed under {place}: copy that file into the --data folder of each front-end")
 
     def run(self, steps: Steps[T]) -> T:
         return drive(steps, self._call)

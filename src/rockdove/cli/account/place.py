@@ -17,8 +17,6 @@ from rockdove.client.step import Names, Steps
 
 T = TypeVar("T")
 
-_STORES = "sqlite:DIR"
-
 Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")]
 
 
@@ -63,10 +61,18 @@ def _flags(
     ctx: typer.Context,
     # Not named as the service's settings are: a folder in rockdove.toml is the one that the service holds.
     folder: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="Open the data folder of a service that does not run.")
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="DIR",
+            help="Open the data folder of a service that does not run. With --store, where its key file is.",
+        ),
     ] = None,
     store_url: Annotated[
-        str | None, typer.Option("--store", metavar="URL", help=f"Open a store that no service holds: {_STORES}.")
+        str | None,
+        typer.Option(
+            "--store", metavar="URL", help="Open a store directly: sqlite:DIR, redis://... or cassandra://..."
+        ),
     ] = None,
     endpoint: option.Endpoint = DEFAULT_ENDPOINT,
     region: option.Region = None,
@@ -84,9 +90,11 @@ def _reach(
     region: str | None,
     create: bool = False,
 ) -> Iterator[AccountPlace]:
-    named = [folder is not None, store_url is not None, _is_flag(ctx, "endpoint")]
-    if sum(named) > 1:
-        raise Failure("--data, --store and --endpoint exclude each other; give one of them", Code.USAGE)
+    is_local = folder is not None or store_url is not None
+    if is_local and _is_flag(ctx, "endpoint"):
+        raise Failure("--endpoint asks a service, --data and --store open its store; give one of them", Code.USAGE)
+    if folder is not None and store_url is not None and "//" not in store_url:
+        raise Failure("--data and --store both name a folder; give one of them", Code.USAGE)
     if folder is None and store_url is None:
         with connect(endpoint, region) as client:
             yield client

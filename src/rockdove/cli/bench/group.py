@@ -9,7 +9,10 @@ class _Bench(LazyGroup):
     places = {
         "bdqs": "rockdove.cli.bench.bdqs:bdqs",
         "peers": "rockdove.cli.bench.peers:peers",
+        **{f"fig{number}": f"rockdove.cli.bench.figure:fig{number}" for number in range(4, 9)},
         "rds": "rockdove.cli.bench.rds:rds",
+        "elastic": "rockdove.cli.bench.elastic:elastic",
+        "elastic3": "rockdove.cli.bench.elastic3:elastic3",
     }
 
 

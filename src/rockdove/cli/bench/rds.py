@@ -11,13 +11,14 @@ import typer
 from msgspec import Struct
 
 from rockdove.cli import option
+from rockdove.cli.bench.claims import some, tell_claims, write
 from rockdove.cli.failure import Code, Failure
 from rockdove.cli.output import Output, note
 from rockdove.cli.pair import pairs
 
 if TYPE_CHECKING:
-    from rockdove.workload.contest import Fought
     from rockdove.workload.machine import Machine
+    from rockdove.workload.trial import TrialResult
 
 _STORES = ("redis", "sqlite")
 # What the paper has of rds and conventional at its highest rate, there in messages per second.
@@ -111,13 +112,13 @@ def rds(
         except OSError as error:
             raise Failure(f"cannot write to {out}: {error.strerror}") from None
     from rockdove.workload import WorkloadFailed
-    from rockdove.workload.contest import Contest
     from rockdove.workload.machine import this_machine
     from rockdove.workload.polling import Polling
+    from rockdove.workload.trial import PolicyTrials
 
     polling = Polling(rate=1, consumers=consumers, producers=producers, send_rate=send_rate, seconds=seconds)
     with tempfile.TemporaryDirectory(prefix="rockdove-rds-") as folder:
-        contest = Contest(
+        trials = PolicyTrials(
             folder=Path(folder),
             stores=cast(Any, chosen),
             rates=rate_list,
@@ -128,17 +129,19 @@ def rds(
             polling=polling,
         )
         try:
-            fought = contest.run(note)
+            results = trials.run(note)
         except WorkloadFailed as error:
             raise Failure(str(error)) from None
         note("the traces are analysed")
-        traces: dict[str, str] = {store: str(contest.trace_of(store)) for store in contest.stores}
+        traces: dict[str, str] = {store: str(trials.trace_of(store)) for store in trials.stores}
         figures = _analysed(traces, folder, master, pairs(conf))
-        rows = [_row(each, figures[each.bout.store][each.queue]) for each in fought]
+        rows = [_row(each, figures[each.trial.store][each.queue]) for each in results]
     command = shlex.join(["rockdove", *sys.argv[1:]])
     report = RdsReport("rds", this_machine(), command, rows, _ratios(rows), _holds(rows))
     if target is not None and out is not None:
-        _write(report, Path(target))
+        from rockdove.spark.sweep.rds_picture import picture
+
+        write(report, picture(report.rows), Path(target), "rds14")
     _tell(report, out, Output(as_json))
 
 
@@ -176,15 +179,15 @@ def _analysed(
     return found
 
 
-def _row(fought: "Fought", figures: Mapping[str, Any]) -> RdsRow:
-    bout, polled = fought.bout, fought.polled
+def _row(result: "TrialResult", figures: Mapping[str, Any]) -> RdsRow:
+    trial, polled = result.trial, result.polled
     used_s = polled.cpu_s + polled.store_cpu_s
     misses = figures["miss_ratio"]
     return RdsRow(
-        store=bout.store,
-        policy=bout.policy.value,
-        rate=bout.rate,
-        sleep_s=bout.sleep_s,
+        store=trial.store,
+        policy=trial.policy.value,
+        rate=trial.rate,
+        sleep_s=trial.sleep_s,
         seconds=polled.seconds,
         sent=polled.sent,
         received=polled.received,
@@ -236,16 +239,6 @@ def _holds(rows: Sequence[RdsRow]) -> dict[str, bool]:
     return found
 
 
-def _write(report: RdsReport, target: Path) -> None:
-    import msgspec
-
-    from rockdove.spark.sweep.rds_picture import picture
-
-    target.mkdir(parents=True, exist_ok=True)
-    (target / "rds14.json").write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
-    (target / "rds14.svg").write_bytes(picture(report.rows))
-
-
 def _tell(report: RdsReport, out: str | None, output: Output) -> None:
     if output.as_json:
         output.document(report)
@@ -258,11 +251,11 @@ def _tell(report: RdsReport, out: str | None, output: Output) -> None:
             f"{row.rate:g}",
             "" if row.sleep_s is None else f"{row.sleep_s:g}",
             f"{row.throughput:.0f}",
-            _some(row.messages_per_cpu_s, "{:,.0f}"),
-            _some(row.hit_rate, "{:.1%}"),
-            _some(row.messages_per_hit, "{:.1f}"),
-            _some(row.delivery_ms["p50"], "{:.1f}"),
-            _some(row.delivery_ms["p99"], "{:.1f}"),
+            some(row.messages_per_cpu_s, "{:,.0f}"),
+            some(row.hit_rate, "{:.1%}"),
+            some(row.messages_per_hit, "{:.1f}"),
+            some(row.delivery_ms["p50"], "{:.1f}"),
+            some(row.delivery_ms["p99"], "{:.1f}"),
         ]
         for row in report.rows
     ]
@@ -270,11 +263,6 @@ def _tell(report: RdsReport, out: str | None, output: Output) -> None:
     output.line("")
     for name, ratio in report.ratios.items():
         output.line(f"{name}: {ratio:.2f}")
-    for claim, is_true in report.holds.items():
-        output.line(f"{'yes' if is_true else 'NO'}: {claim}")
+    tell_claims(report.holds, output)
     if out:
         output.line(f"\n{out}/rds14.svg")
-
-
-def _some(value: float | None, form: str) -> str:
-    return "-" if value is None else form.format(value)

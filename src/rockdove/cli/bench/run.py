@@ -50,7 +50,7 @@ def run(bench: str, plan: Plan, as_json: bool) -> None:
 def _check(plan: Plan) -> None:
     if not _PREFIX.fullmatch(plan.prefix):
         raise Failure("--prefix takes up to 50 letters, digits, hyphens and underscores", Code.USAGE)
-    for endpoint in plan.endpoints:
+    for endpoint in ",".join(plan.endpoints).split(","):
         try:
             parse_endpoint(endpoint)
         except ValueError as error:

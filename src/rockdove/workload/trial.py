@@ -21,7 +21,7 @@ from rockdove.workload.polling import Polled, Polling, poll
 SLEEP_S = 0.1
 
 
-class Bout(Struct, frozen=True, kw_only=True):
+class Trial(Struct, frozen=True, kw_only=True):
     """One run: a policy on a store, at a rate."""
 
     store: StoreName
@@ -41,15 +41,15 @@ class Bout(Struct, frozen=True, kw_only=True):
         return {"RockdoveDequeuePolicy": self.policy.value, **sleep}
 
 
-class Fought(Struct, frozen=True):
+class TrialResult(Struct, frozen=True):
     """``queue`` is its name in the trace."""
 
-    bout: Bout
+    trial: Trial
     queue: str
     polled: Polled
 
 
-def bouts(stores: Sequence[StoreName], rates: Sequence[float], sleeps: Sequence[float]) -> Iterator[Bout]:
+def trials(stores: Sequence[StoreName], rates: Sequence[float], sleeps: Sequence[float]) -> Iterator[Trial]:
     """All policies at all rates; at the highest, rds with all sleeps."""
     for rate in rates:
         for policy in PolicyName:
@@ -58,10 +58,10 @@ def bouts(stores: Sequence[StoreName], rates: Sequence[float], sleeps: Sequence[
                 some = sleeps if rate == max(rates) else [sleep for sleep in sleeps if sleep == SLEEP_S] or sleeps[:1]
             for sleep_s in some:
                 for store in stores:
-                    yield Bout(store=store, policy=policy, rate=rate, sleep_s=sleep_s)
+                    yield Trial(store=store, policy=policy, rate=rate, sleep_s=sleep_s)
 
 
-class Contest(Struct, frozen=True, kw_only=True):
+class PolicyTrials(Struct, frozen=True, kw_only=True):
     """Services on stores of their own in a folder, each with a trace there; see `trace_of`."""
 
     folder: Path
@@ -76,9 +76,9 @@ class Contest(Struct, frozen=True, kw_only=True):
     def trace_of(self, store: StoreName) -> Path:
         return self.folder / store / "trace"
 
-    def run(self, say: Callable[[str], None]) -> list[Fought]:
+    def run(self, say: Callable[[str], None]) -> list[TrialResult]:
         """Raises `WorkloadFailed`."""
-        found: list[Fought] = []
+        found: list[TrialResult] = []
         with ExitStack() as stack, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             services = {
                 store: stack.enter_context(
@@ -86,21 +86,21 @@ class Contest(Struct, frozen=True, kw_only=True):
                 )
                 for store in self.stores
             }
-            wanted = list(bouts(self.stores, self.rates, self.sleeps))
-            for number, bout in enumerate(wanted, 1):
-                say(f"{number} of {len(wanted)}: {bout}")
-                found.append(runner.run(self._fight(services[bout.store], bout)))
+            wanted = list(trials(self.stores, self.rates, self.sleeps))
+            for number, trial in enumerate(wanted, 1):
+                say(f"{number} of {len(wanted)}: {trial}")
+                found.append(runner.run(self._run_trial(services[trial.store], trial)))
         return found
 
-    async def _fight(self, service: LocalService, bout: Bout) -> Fought:
+    async def _run_trial(self, service: LocalService, trial: Trial) -> TrialResult:
         queue = f"rds-{secrets.token_hex(4)}"
-        polling = replace(self.polling, rate=bout.rate)
+        polling = replace(self.polling, rate=trial.rate)
         try:
             async with AsyncClient(service.endpoint) as client:
-                attributes = {"RockdovePhysicalQueues": str(self.physical), **bout.attributes}
+                attributes = {"RockdovePhysicalQueues": str(self.physical), **trial.attributes}
                 await client.create_queue(queue, attributes=attributes)
                 try:
-                    return Fought(bout, queue, await poll(service.endpoint, queue, polling, service.cpu_s))
+                    return TrialResult(trial, queue, await poll(service.endpoint, queue, polling, service.cpu_s))
                 finally:
                     await client.delete_queue(queue)
         except (Fault, Unreachable, UnexpectedAnswer) as error:

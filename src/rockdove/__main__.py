@@ -1,0 +1,5 @@
+"""``python -m rockdove`` is ``rockdove``."""
+
+from rockdove.cli.main import main
+
+main()

@@ -1,0 +1,5 @@
+"""``rockdove demo``."""
+
+from rockdove.cli.demo.command import demo
+
+__all__ = ["demo"]
