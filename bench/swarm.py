@@ -170,13 +170,17 @@ async def look(endpoint: str, queue_url: str, calls: int = 500) -> Times:
     return times(samples, time.monotonic() - begin)
 
 
-async def wake(endpoint: str, queue_url: str, rounds: int = 500, connections: int = 8) -> Times:
-    """One after another, connections wait for a message that another one sends; the times from send to receive."""
+async def wake(endpoint: str, queue_url: str, rounds: int = 500, connections: int = 8, sender_at: str = "") -> Times:
+    """One after another, connections wait for a message that another one sends; the times from send to receive.
+
+    ``sender_at``: another endpoint of the same service, for the one that sends.
+    """
+    sender_at = sender_at or endpoint
     receive = request(
         endpoint, "ReceiveMessage", QueueUrl=queue_url, MaxNumberOfMessages=1, WaitTimeSeconds=20, VisibilityTimeout=600
     )
-    send = request(endpoint, "SendMessage", QueueUrl=queue_url, MessageBody=BODY)
-    waiters, sender = [Connection(endpoint) for _ in range(connections)], Connection(endpoint)
+    send = request(sender_at, "SendMessage", QueueUrl=queue_url, MessageBody=BODY)
+    waiters, sender = [Connection(endpoint) for _ in range(connections)], Connection(sender_at)
     samples: list[float] = []
     begin = time.monotonic()
     for number in range(rounds):

@@ -64,6 +64,8 @@ class History(msgspec.Struct):
 
     calls: list[Call] = []
     faults: list[Fault] = []
+    # Lines of the service's log.
+    complaints: list[str] = []
     counts: dict[str, int] = {}
     # Names of FIFO queues.
     fifo: set[str] = set()
@@ -71,3 +73,7 @@ class History(msgspec.Struct):
     renaming: set[str] = set()
     # Of queues with dead letters: how many deliveries a message has.
     max_receives: dict[str, int] = {}
+    # Names of queues that may give a message to two receivers.
+    shared: set[str] = set()
+    # By how much the clocks of services may differ.
+    skew_s: float = 0.0

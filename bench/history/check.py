@@ -100,6 +100,14 @@ class _Record:
         deaths = (fault for fault in self.history.faults if fault.kind == "kill_front_end")
         return any(death.begin_s <= receive.end_s + TOLD_S and death.end_s >= receive.begin_s for death in deaths)
 
+    def hidden_until(self, call: Call) -> float:
+        """Until when what a call has hidden stays so, whichever service looks, by its own clock."""
+        return call.begin_s + call.timeout_s - self.history.skew_s
+
+    def may_follow(self, first: Call, second: Call) -> bool:
+        """Whether the second receive may have got a message when the first one's timeout was over."""
+        return second.end_s >= self.hidden_until(first)
+
     def jumped(self, begin_s: float, end_s: float) -> bool:
         """Whether the service's clock was set in that time."""
         return any(fault.begin_s <= end_s and fault.end_s >= begin_s for fault in self.jumps)
@@ -227,22 +235,19 @@ def early(record: _Record) -> Iterator[str]:
             if number > 1:
                 yield f"{body} was given {number} times by one receive"
     for body, deliveries in record.deliveries.items():
+        if deliveries and deliveries[0].call.queue in record.history.shared:
+            continue
         for first, second in pairwise(deliveries):
-            if second.call is first.call or _may_follow(first.call, second.call):
+            if second.call is first.call or record.may_follow(first.call, second.call):
                 continue
             # Of two that overlap, the one that ended later may have been the first.
             overlap = second.call.begin_s < first.call.end_s
-            if overlap and _may_follow(second.call, first.call):
+            if overlap and record.may_follow(second.call, first.call):
                 continue
             earlier = second if overlap and second.call.begin_s < first.call.begin_s else first
             if not _was_changed(record, earlier, max(first.call.end_s, second.call.end_s)):
                 yield f"{body} was received again before its timeout of {earlier.call.timeout_s:g} s was over"
         yield from _within_hides(record, body, deliveries)
-
-
-def _may_follow(first: Call, second: Call) -> bool:
-    """Whether the second receive may have got a message when the first one's timeout was over."""
-    return second.end_s >= first.begin_s + first.timeout_s
 
 
 def _within_hides(record: _Record, body: str, deliveries: list[_Delivery]) -> Iterator[str]:
@@ -251,7 +256,7 @@ def _within_hides(record: _Record, body: str, deliveries: list[_Delivery]) -> It
     for hide in record.hides[body]:
         if hide.outcome is not Outcome.DONE or not hide.timeout_s:
             continue
-        until_s = hide.begin_s + hide.timeout_s
+        until_s = record.hidden_until(hide)
         others = [call for call in changes if call is not hide and _may_come_after(call, hide)]
         for each in deliveries:
             inside = hide.end_s < each.call.begin_s and each.call.end_s < until_s
@@ -319,7 +324,7 @@ def together(record: _Record) -> Iterator[str]:
         place = {send.bodies[0]: at for at, send in enumerate(sends)}
         given = sorted((each for body in place for each in record.deliveries[body]), key=lambda each: each.call.begin_s)
         for at, first in enumerate(given):
-            until_s = first.call.begin_s + first.call.timeout_s
+            until_s = record.hidden_until(first.call)
             for second in given[at + 1 :]:
                 if second.call.begin_s >= until_s:
                     break

@@ -1,4 +1,4 @@
-"""The service under test: a process that can be killed, paused and restarted, with a clock and a disk that can fail."""
+"""What is tested: services that can be killed, paused and restarted, with clocks and disks that can fail."""
 
 from __future__ import annotations
 
@@ -12,36 +12,72 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from bench.error import BenchError
 from bench.history.call import Fault
 from bench.server import PROGRAM, announced, free_port
+from rockdove.workload import cassandra, redis
+from rockdove.workload.cassandra import CassandraNode
 from rockdove.workload.error import WorkloadFailed
-from rockdove.workload.redis import RedisServer, start_all, url_of
+from rockdove.workload.redis import RedisServer
 
 # As in shim.c: by how much the clock is wrong, and the errors of writes and of syncs.
 _CONTROL = struct.Struct("<qii")
 _SHIM = Path(__file__).parent / "shim.c"
-# Redis servers, if they have the messages.
+# Redis servers, or nodes of Cassandra, if they have the messages.
 _SERVERS = 3
+_JARS = Path(__file__).resolve().parents[2] / ".setup" / "cassandra" / "lib"
+_NETWORK = "127.0.7"
 _START_S = 60.0
 _STOP_S = 60.0
 # Seconds between two faults.
 PAUSE_S = (0.5, 3.0)
 MOST_JUMP_S = 60
+# Where clocks may differ by half a second: most jumps are smaller, and some are refused.
+SMALL_JUMP_S = 0.4
+
+
+class Place:
+    """Where messages are: Redis servers, or nodes of Cassandra, of its own, if ``store`` says so."""
+
+    def __init__(self, folder: Path, store: str) -> None:
+        self.servers: Sequence[RedisServer | CassandraNode] = []
+        # What services are told of it.
+        self.options = [store]
+        self._start_all: Callable[[], None] = lambda: None
+        numbers = range(1, _SERVERS + 1)
+        if store == "redis":
+            servers = [RedisServer(folder / f"redis-{at}") for at in numbers]
+            self.options = [redis.url_of(servers)]
+            self.servers, self._start_all = servers, partial(redis.start_all, servers)
+        elif store == "cassandra":
+            nodes = [CassandraNode(at, folder / f"node-{at}", _JARS, _NETWORK, durable=True) for at in numbers]
+            hosts = ",".join(node.address for node in nodes)
+            self.options = [f"cassandra://{hosts}/history", "--replication", str(_SERVERS)]
+            self.servers, self._start_all = nodes, partial(cassandra.start_all, nodes)
+
+    def start(self) -> None:
+        """Raises `BenchError`."""
+        try:
+            self._start_all()
+        except WorkloadFailed as error:
+            raise BenchError(str(error)) from None
+
+    def close(self) -> None:
+        for server in self.servers:
+            server.kill()
 
 
 class Service:
     """Runs once started, on one port for its whole life."""
 
-    def __init__(self, folder: Path, store: str, workers: int) -> None:
-        """On Redis servers of its own, if ``store`` says so."""
-        self._folder = folder
+    def __init__(self, folder: Path, place: Place, workers: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.servers = [RedisServer(folder / f"redis-{at}") for at in range(_SERVERS)] if store == "redis" else []
         self._log = folder / "service.log"
+        self.complaints: list[str] = []
         self.endpoint = f"http://127.0.0.1:{(port := free_port())}"
         control = folder / "control"
         control.write_bytes(bytes(_CONTROL.size))
@@ -53,17 +89,11 @@ class Service:
             "BENCH_HISTORY_CONTROL": str(control),
         }
         self._command = [PROGRAM, "serve", "--port", str(port), "--no-cool-down"]
-        place = url_of(self.servers) if self.servers else store
-        self._command += ["--store", place, "--data", str(folder / "data"), "--workers", str(workers)]
+        self._command += ["--store", *place.options, "--data", str(folder / "data"), "--workers", str(workers)]
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start_servers(self) -> None:
-        try:
-            start_all(self.servers)
-        except WorkloadFailed as error:
-            raise BenchError(str(error)) from None
-
     def start(self) -> None:
+        self._keep_log()
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log, env=self._environment)
         end_s = time.monotonic() + _START_S
@@ -74,6 +104,12 @@ class Service:
 
     def log(self) -> str:
         return self._log.read_text(errors="replace")[-3000:]
+
+    def _keep_log(self) -> None:
+        """What it has complained of so far."""
+        if self._log.exists():
+            lines = self._log.read_text(errors="replace").splitlines()
+            self.complaints += [line for line in lines if " ERROR " in line or " WARNING " in line]
 
     def kill(self) -> None:
         """All of it: the others do not outlive the parent."""
@@ -115,11 +151,14 @@ class Service:
         return float(offset_s - before_ns / 1e9)
 
     def close(self) -> None:
-        if self._process is not None and self._process.poll() is None:
+        """Again does nothing."""
+        if self._process is None:
+            return
+        if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
-        for server in self.servers:
-            server.kill()
+        self._process = None
+        self._keep_log()
 
 
 def _send(pid: int, number: signal.Signals) -> None:
@@ -147,11 +186,12 @@ def _build(folder: Path) -> Path:
 
 
 class Trouble(threading.Thread):
-    """Hits a service with faults until told to end."""
+    """Hits services, and where their messages are, with faults until told to end: one after another."""
 
-    def __init__(self, service: Service, store: str, workers: int, rng: random.Random) -> None:
+    def __init__(self, services: Sequence[Service], place: Place, store: str, workers: int, rng: random.Random) -> None:
         super().__init__(name="trouble")
-        self._service = service
+        self._services = services
+        self._place = place
         self._rng = rng
         self._over = threading.Event()
         self.faults: list[Fault] = []
@@ -166,9 +206,12 @@ class Trouble(threading.Thread):
             kinds += [self.full, self.broken]
         if workers and store == "sqlite":
             kinds.append(self.kill_owner)
-        if store == "redis":
+        if store in ("redis", "cassandra"):
             kinds += [self.kill_server, self.kill_server, self.pause_server]
         self._kinds = kinds
+        # Cassandra's clocks are not those of the services, each of which has another.
+        self._has_own_clocks = store == "cassandra"
+        self._most_jump_s = SMALL_JUMP_S if self._has_own_clocks else MOST_JUMP_S
 
     def run(self) -> None:
         try:
@@ -181,24 +224,29 @@ class Trouble(threading.Thread):
             self.error = error
 
     def end(self) -> None:
-        """The service is whole when this returns, and its clock as late as it ever was: so nothing stays hidden."""
+        """All is whole when this returns, and clocks are as late as they ever were: so nothing stays hidden."""
         self._over.set()
         self.join()
         if self.error is not None:
             raise self.error
         begin_s = time.monotonic()
-        jump_s = self._service.set_clock(MOST_JUMP_S)
+        jump_s = self._set_clocks(self._services, self._most_jump_s)
         self.faults.append(Fault("clock", begin_s, time.monotonic(), jump_s))
 
+    def _any(self) -> Service:
+        return self._rng.choice(self._services)
+
     def kill(self) -> None:
-        self._service.kill()
-        self._service.start()
+        service = self._any()
+        service.kill()
+        service.start()
 
     def restart(self) -> None:
-        code = self._service.stop()
+        service = self._any()
+        code = service.stop()
         if code != 0:
-            raise BenchError(f"the service ended with {code} when it was told to stop:\n{self._service.log()}")
-        self._service.start()
+            raise BenchError(f"the service ended with {code} when it was told to stop:\n{service.log()}")
+        service.start()
 
     def kill_owner(self) -> None:
         self._kill_child(0)
@@ -207,40 +255,48 @@ class Trouble(threading.Thread):
         self._kill_child(-1)
 
     def _kill_child(self, which: int) -> None:
-        children = self._service.children()
+        children = self._any().children()
         if len(children) > 1:
             _send(sorted(children)[which], signal.SIGKILL)
 
     def kill_server(self) -> None:
         """One at a time."""
-        server = self._rng.choice(self._service.servers)
+        server = self._rng.choice(self._place.servers)
         server.kill()
         time.sleep(self._rng.choice([0.0, self._rng.uniform(0.1, 4.0)]))
         server.begin()
         server.wait()
 
     def pause_server(self) -> None:
-        server = self._rng.choice(self._service.servers)
+        server = self._rng.choice(self._place.servers)
         server.pause()
         time.sleep(self._rng.uniform(0.1, 2.5))
         server.go_on()
 
     def pause(self) -> None:
-        pid = self._rng.choice([self._service.pid, *self._service.children()])
+        service = self._any()
+        pid = self._rng.choice([service.pid, *service.children()])
         _send(pid, signal.SIGSTOP)
         time.sleep(self._rng.uniform(0.1, 2.5))
         _send(pid, signal.SIGCONT)
 
     def clock(self) -> float:
-        return self._service.set_clock(self._rng.uniform(-MOST_JUMP_S, MOST_JUMP_S))
+        services = [self._any()] if self._has_own_clocks else self._services
+        return self._set_clocks(services, self._rng.uniform(-self._most_jump_s, self._most_jump_s))
+
+    def _set_clocks(self, services: Sequence[Service], offset_s: float) -> float:
+        """The longest of the jumps."""
+        return max((service.set_clock(offset_s) for service in services), key=abs)
 
     def full(self) -> None:
-        self._service.fail(write_error=errno.ENOSPC)
+        service = self._any()
+        service.fail(write_error=errno.ENOSPC)
         time.sleep(self._rng.uniform(0.2, 2.0))
-        self._service.fail()
+        service.fail()
 
     def broken(self) -> None:
         which = self._rng.choice(["write_error", "sync_error"])
-        self._service.fail(**{which: errno.EIO})
+        service = self._any()
+        service.fail(**{which: errno.EIO})
         time.sleep(self._rng.uniform(0.1, 1.0))
-        self._service.fail()
+        service.fail()
