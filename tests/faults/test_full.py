@@ -143,14 +143,18 @@ def test_messages_fill_the_disk(service: Server) -> None:
     assert service.stop() == 0
 
 
-def test_a_batch_that_fills_the_disk_gets_out(tmp_path: Path) -> None:
-    """What is published lands although there is no room for more, and so the disk does not stay full."""
+@pytest.mark.parametrize("body_bytes", [1_000, 5_000])
+def test_a_batch_that_fills_the_disk_gets_out(tmp_path: Path, body_bytes: int) -> None:
+    """What is published lands although there is no room for more, and so the disk does not stay full.
+
+    5,000 bytes take a page and a part of another when they land, and less as long as they are staged.
+    """
     with small_service(tmp_path, SIZE_BYTES // 2) as service:
         sqs, web = service.client(), Web(service.port)
         url = queue(sqs)
         named = {"QueueUrl": url, "Application": "a", "Batch": 0}
         for chunk in range(1_000):
-            entries = [{"Id": str(n), "MessageBody": f"{chunk}-{n}:{BODY[:1_000]}"} for n in range(100)]
+            entries = [{"Id": str(n), "MessageBody": f"{chunk}-{n}:{BODY[:body_bytes]}"} for n in range(100)]
             asked = {**named, "Attempt": "one", "Chunk": chunk, "Entries": entries}
             if web.call("Rockdove.StageBatch", asked).status == 503:
                 break

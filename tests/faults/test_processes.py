@@ -7,7 +7,6 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from tests.faults.test_kill import VISIBILITY_S, World, crowd, drain, judge_last
 from tests.support.crowd import Client, Gone, Work
 from tests.support.family import children, front_ends_of, kill, owner_of, wait_for_number, wait_until_gone
 from tests.support.longpoll import LongPoll
+from tests.support.patience import wait_until
 from tests.support.port import free_port
 from tests.support.process import Process
 from tests.support.raw import Reply, Web, Wire
@@ -42,13 +42,6 @@ class PatientClient(Client):
 @pytest.fixture
 def several(server: ServerFactory) -> Server:
     return server("--workers", str(FRONT_ENDS), "--log-level", "error")
-
-
-def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
 
 
 def persist(work: Work, port: int, rng: random.Random, wrong: list[str], stop: threading.Event) -> None:

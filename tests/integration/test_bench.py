@@ -1,6 +1,8 @@
 """`rockdove bench` against real servers: what it reports is what happened."""
 
+import json
 import re
+import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -62,6 +64,15 @@ def test_every_message_comes_once(shared: Server, mode: str, processes: str) -> 
     assert list(document["ratios"]) == ["receive+delete / send"]
     assert document["holds"] == {"no message is lost": True, "every checksum is right": True}
     assert names(shared) == []
+
+
+def test_senders_and_receivers_are_spread_over_front_ends(shared: Server) -> None:
+    other = shared.endpoint.replace("127.0.0.1", "localhost")
+    done = bench("bdqs", "--endpoint", f"{shared.endpoint},{other}", *SMALL, "--at-once")
+    assert done.code == 0, done.err
+    row = done.row
+    assert (row["sent"], row["received"], row["lost"]) == (TOTAL, TOTAL, 0)
+    assert row["endpoint"] == f"{shared.endpoint},{other}"
 
 
 def test_one_receiver_gets_them_in_order_and_a_large_k_in_none(shared: Server) -> None:
@@ -218,3 +229,30 @@ def test_a_trace_has_every_request(shared: Server, tmp_path: Path) -> None:
     sent = {(event["queue"], event["sender"], event["seq"]) for event in events if event["op"] == "send"}
     assert len(sent) == TOTAL
     assert {(event["queue"], event["sender"], event["seq"]) for event in received} == sent
+
+
+def test_queues_of_one_machine(tmp_path: Path) -> None:
+    words = ["--seconds", "0.3", "--rounds", "1", "--queues", "1,2", "--clients", "4"]
+    done = bench("elastic3", *words, "--out", str(tmp_path))
+    assert done.code == 0, done.err
+    report = done.document
+    assert {"bench", "machine", "command", "rows", "ratios", "holds", "paper"} == set(report)
+    assert [(row["store"], row["way"], row["queues"]) for row in report["rows"]] == [
+        (store, way, queues) for store in ("sqlite", "memory") for way in ("local", "tcp") for queues in (1, 2)
+    ]
+    for row in report["rows"]:
+        assert row["throughput"] == row["rounds"][0] > 0, row
+        # It is counted in hundredths of a second.
+        assert row["cpu_us_per_message"] >= 0
+    first, second = (row["throughput"] for row in report["rows"][:2])
+    assert report["ratios"]["2 / 1 queues, sqlite, local"] == pytest.approx(second / first)
+    assert len(report["holds"]) == 2
+    assert json.loads((tmp_path / "elastic3.json").read_text()) == report
+    ET.parse(tmp_path / "elastic3.svg")
+
+
+def test_a_bench_of_queues_cannot_write(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = bench("elastic3", "--out", str(tmp_path / "file" / "out"), json=False)
+    assert done.code == 1
+    assert "cannot write to" in done.err

@@ -18,13 +18,14 @@ class PublicationModel:
 
     def standing(self, name: PublicationName, attempt: str) -> Standing:
         if self._is_old(name):
-            return Standing(None, self._number(name, attempt), True, self._bytes(name, attempt))
-        if name in self.published:
-            return Standing(*self.published[name])
+            return Standing(too_old=True)
+        for known in (name, name.whole):
+            if known in self.published:
+                return Standing(*self.published[known])
         return Standing(None, self._number(name, attempt), False, self._bytes(name, attempt))
 
     def is_open(self, name: PublicationName) -> bool:
-        return name not in self.published and not self._is_old(name)
+        return not {name, name.whole} & set(self.published) and not self._is_old(name)
 
     def stage(self, name: PublicationName, attempt: str, chunk: int, parcels: list[Parcel]) -> None:
         if self.is_open(name):

@@ -12,6 +12,8 @@ from botocore.exceptions import ClientError
 def refused(code: str, message: str | None = None, *, status: int = 400) -> Iterator[dict[str, Any]]:
     """What is done inside must be refused with this code, this status and, if given, exactly this text.
 
+    A text that ends with "Reason:" may go on.
+
     Gives a dictionary that has the fault's members afterwards.
     """
     fault: dict[str, Any] = {}
@@ -21,5 +23,7 @@ def refused(code: str, message: str | None = None, *, status: int = 400) -> Iter
     fault |= response["Error"]
     assert (fault["Code"], response["ResponseMetadata"]["HTTPStatusCode"]) == (code, status), fault
     assert fault["Type"] == "Sender"
-    if message is not None:
+    if message is not None and message.endswith("Reason:"):
+        assert fault["Message"].startswith(f"{message} ")
+    elif message is not None:
         assert fault["Message"] == message

@@ -16,11 +16,11 @@ from tests.support.process import Process
 COMMAND: Sequence[str] = (str(Path(sys.executable).with_name("rockdove")),)
 STORES = ("sqlite", "memory")
 # What services of the test process are made of. FRONT_ENDS is two front-ends and the owner of a SQLite store, REDIS two
-# Redis servers; only with TEST_SERVICE=front-ends or redis, as `make test-faults` and `make test-redis` have it: then
-# the same tests run over these alone.
-FRONT_ENDS, REDIS = "front-ends", "redis"
+# Redis servers, CASSANDRA a node; only with TEST_SERVICE=front-ends, redis or cassandra, as `make test-faults`,
+# `make test-redis` and `make test-cassandra` have it: then the same tests run over these alone.
+FRONT_ENDS, REDIS, CASSANDRA = "front-ends", "redis", "cassandra"
 _WANTED = os.environ.get("TEST_SERVICE")
-SERVICES = (_WANTED,) if _WANTED in (FRONT_ENDS, REDIS) else STORES
+SERVICES = (_WANTED,) if _WANTED in (FRONT_ENDS, REDIS, CASSANDRA) else STORES
 # Front-end processes of a service that a test starts, where neither the test nor its stage says how many; None: what
 # the service takes by itself.
 workers: int | None = None

@@ -17,9 +17,10 @@ from rockdove.server.owner import OwnerService
 from rockdove.server.service import FrontEndParts, Service
 from rockdove.server.setting import Settings
 from rockdove.server.supervisor import Family
+from tests.support.cassandra import new_keyspace
 from tests.support.dialect import client
 from tests.support.redis import RedisServers
-from tests.support.server import FRONT_ENDS, REDIS
+from tests.support.server import CASSANDRA, FRONT_ENDS, REDIS
 
 T = TypeVar("T")
 
@@ -41,6 +42,9 @@ class RunningService:
             self._servers = RedisServers(2, folder / "redis")
             self._servers.start()
             kept = self._servers.url
+        if store == CASSANDRA:
+            # Services of one process take turns, or use a keyspace of their own.
+            kept = new_keyspace("service").url
         self._settings = {"data": folder / "data", "store": kept, "port": 0, "allow_host": NAMES, **settings}
         self._clock: Clock = SystemClock() if real_time else ManualClock()
         self._loop = uvloop.new_event_loop()

@@ -17,5 +17,5 @@ def row(window: int, queue: str = "jobs", account: str | None = "1", **more: Any
     whole |= {"account": account, "queue": queue, "window_start": start, "window_end": start + timedelta(seconds=10)}
     whole |= {"response_buckets": [], "delivery_buckets": [], "arrival_rate": 0.0, "service_rate": 0.0}
     whole |= {f"{kind}_{at}_ms": None for kind in ("response", "delivery") for at in ("p50", "p95", "p99")}
-    whole |= dict.fromkeys(("miss_ratio", "out_of_order_rate", "displacement", "duplication_rate"))
+    whole |= dict.fromkeys(("miss_ratio", "out_of_order_rate", "displacement", "duplication_rate", "work_ms"))
     return whole | more

@@ -3,18 +3,18 @@
 import random
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
 
 from rockdove.client import Client, Outgoing
 from rockdove.spark.service import place
 from rockdove.spark.service.option import Options
 from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused
-from rockdove.spark.source.batch import ChoosingPeek, Drain, Peek
+from rockdove.spark.source.batch import Drain, Peek
+from rockdove.spark.source.option import Chosen
 from rockdove.spark.source.schema import Table
 from tests.contract.spark.conftest import bodies, counts
 from tests.support.service import RunningService
@@ -164,7 +164,6 @@ def test_a_look_has_a_task_for_each_physical_queue(
 def test_the_service_chooses_by_time_and_group(
     where: QueuePlace, narrow: Table, client: Client, queue: str, steady: RunningService
 ) -> None:
-    """Spark looks at what comes out again: nothing may be missing, and some may be too much."""
     sent = []
     for number in range(4):
         client.send(queue, f"message {number}", group_id="even" if number % 2 == 0 else "odd")
@@ -172,19 +171,16 @@ def test_the_service_chooses_by_time_and_group(
         sent.append(datetime.fromtimestamp(int(message.attributes["SentTimestamp"]) / 1_000, UTC))
         steady.advance(10)
 
-    def chosen(*filters: Filter) -> list[str]:
-        peek = ChoosingPeek(where, narrow, None, None)
-        assert list(peek.pushFilters(list(filters))) == list(filters)
-        return sorted(row["body"] for row in rows(peek))
+    def chosen(**options: Any) -> list[str]:
+        return sorted(row["body"] for row in rows(Peek(where, narrow, None, None, Chosen(**options))))
 
-    at, group = ("sent_at",), ("group_id",)
+    def at(number: int, later_s: float = 0) -> float:
+        return sent[number].timestamp() + later_s
+
     assert chosen() == bodies(4)
-    assert chosen(EqualTo(group, "odd")) == ["message 1", "message 3"]
-    assert chosen(GreaterThanOrEqual(at, sent[2])) == ["message 2", "message 3"]
-    assert chosen(LessThanOrEqual(at, sent[1])) == ["message 0", "message 1"]
-    later = timedelta(seconds=5)
-    assert chosen(GreaterThan(at, sent[0] + later), LessThan(at, sent[2] + later)) == ["message 1", "message 2"]
-    assert chosen(GreaterThan(at, sent[0] + later), GreaterThan(at, sent[2] + later)) == ["message 3"]
-    assert chosen(EqualTo(group, "odd"), LessThan(at, sent[2]), EqualTo(("body",), "x")) == ["message 1"]
-    assert chosen(GreaterThan(at, datetime(1960, 1, 1, tzinfo=UTC))) == bodies(4)
-    assert chosen(LessThan(at, datetime(1960, 1, 1, tzinfo=UTC))) == []
+    assert chosen(group_id="odd") == ["message 1", "message 3"]
+    assert chosen(sent_from=at(2)) == ["message 2", "message 3"]
+    assert chosen(sent_until=at(1)) == ["message 0"]
+    assert chosen(sent_from=at(0, 5), sent_until=at(2, 5)) == ["message 1", "message 2"]
+    assert chosen(group_id="odd", sent_until=at(2)) == ["message 1"]
+    assert chosen(sent_from=at(3, 5)) == []

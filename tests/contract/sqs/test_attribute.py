@@ -123,7 +123,7 @@ def test_numbers_can_be_set_within_their_range(queue: SqsQueue, name: str, least
         queue.set(**{name: value})
         assert queue.attributes(name) == {name: value}
     for value in (str(least - 1), str(most + 1), "", "x", "7.0"):
-        with refused("InvalidAttributeValue", f"Invalid value for the parameter {name}."):
+        with refused("InvalidAttributeValue", f"Invalid value for the parameter {name}. Reason:"):
             queue.set(**{name: value})
     assert queue.attributes(name) == {name: str(default)}
 

@@ -129,7 +129,7 @@ def test_a_standard_queue_is_made_without_the_attribute(sqs: Any, make: QueueMak
 @pytest.mark.parametrize("value", ["yes", "", "1", "true "])
 def test_fifo_queue_is_true_or_false(sqs: Any, new_name: NewName, value: str) -> None:
     for suffix in ("", ".fifo"):
-        with refused("InvalidAttributeValue", "Invalid value for the parameter FifoQueue."):
+        with refused("InvalidAttributeValue", "Invalid value for the parameter FifoQueue. Reason:"):
             sqs.create_queue(QueueName=new_name() + suffix, Attributes={"FifoQueue": value})
 
 
@@ -154,7 +154,7 @@ def test_numbers_have_ranges_and_defaults(make: QueueMaker, name: str, least: in
     assert make(**{name: str(least)}).attributes(name) == {name: str(least)}
     assert make(**{name: str(most)}).attributes(name) == {name: str(most)}
     for value in (str(least - 1), str(most + 1), "", "x", "1.5", " 60", "1e3", "99999999999999999999"):
-        with refused("InvalidAttributeValue", f"Invalid value for the parameter {name}."):
+        with refused("InvalidAttributeValue", f"Invalid value for the parameter {name}. Reason:"):
             make(**{name: value})
 
 
@@ -182,7 +182,7 @@ def test_attributes_of_fifo_queues_have_their_values(make: QueueMaker, name: str
     for value in values:
         assert make.fifo(**{name: value}).attributes(name) == {name: value}
     for value in ("", "x", f" {values[0]}"):
-        with refused("InvalidAttributeValue", f"Invalid value for the parameter {name}."):
+        with refused("InvalidAttributeValue", f"Invalid value for the parameter {name}. Reason:"):
             make.fifo(**{name: value})
 
 
@@ -214,14 +214,14 @@ def test_the_order_hint_takes_its_values(make: QueueMaker, value: str) -> None:
 
 @pytest.mark.parametrize("value", ["0", "1001", "", "None", "-1", "1.0", "many"])
 def test_the_order_hint_refuses_others(make: QueueMaker, value: str) -> None:
-    with refused("InvalidAttributeValue", "Invalid value for the parameter RockdoveOrderHint."):
+    with refused("InvalidAttributeValue", "Invalid value for the parameter RockdoveOrderHint. Reason:"):
         make(RockdoveOrderHint=value)
 
 
 @pytest.mark.parametrize("value", ["2", "none", "auto"])
 def test_fifo_queues_refuse_every_order_hint_but_one(make: QueueMaker, value: str) -> None:
     assert make.fifo(RockdoveOrderHint="1").attributes("RockdoveOrderHint") == {"RockdoveOrderHint": "1"}
-    with refused("InvalidAttributeValue", "Invalid value for the parameter RockdoveOrderHint."):
+    with refused("InvalidAttributeValue", "Invalid value for the parameter RockdoveOrderHint. Reason:"):
         make.fifo(RockdoveOrderHint=value)
 
 
@@ -229,7 +229,7 @@ def test_the_number_of_physical_queues_is_chosen_at_creation(make: QueueMaker) -
     queue = make(RockdovePhysicalQueues="3")
     assert queue.attributes("RockdovePhysicalQueues") == {"RockdovePhysicalQueues": "3"}
     for value in ("0", "", "x"):
-        with refused("InvalidAttributeValue", "Invalid value for the parameter RockdovePhysicalQueues."):
+        with refused("InvalidAttributeValue", "Invalid value for the parameter RockdovePhysicalQueues. Reason:"):
             make(RockdovePhysicalQueues=value)
     with refused("QueueAlreadyExists"):
         queue.sqs.create_queue(QueueName=queue.name, Attributes={"RockdovePhysicalQueues": "4"})

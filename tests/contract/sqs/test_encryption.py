@@ -77,7 +77,7 @@ def test_encryption_can_be_switched_off(queue: SqsQueue) -> None:
 
 @pytest.mark.parametrize("value", ["59", "86401", "", "x", "60.0"])
 def test_the_period_is_a_minute_to_a_day(make: QueueMaker, value: str) -> None:
-    text = "Invalid value for the parameter KmsDataKeyReusePeriodSeconds."
+    text = "Invalid value for the parameter KmsDataKeyReusePeriodSeconds. Reason:"
     queue = make(KmsMasterKeyId="testKeyId")
     with refused("InvalidAttributeValue", text):
         queue.set(KmsDataKeyReusePeriodSeconds=value)
@@ -88,7 +88,7 @@ def test_the_period_is_a_minute_to_a_day(make: QueueMaker, value: str) -> None:
 
 @pytest.mark.parametrize("value", ["", "yes", "1"])
 def test_encryption_by_sqs_is_true_or_false(queue: SqsQueue, value: str) -> None:
-    with refused("InvalidAttributeValue", "Invalid value for the parameter SqsManagedSseEnabled."):
+    with refused("InvalidAttributeValue", "Invalid value for the parameter SqsManagedSseEnabled. Reason:"):
         queue.set(SqsManagedSseEnabled=value)
 
 

@@ -9,7 +9,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from rockdove.server.http import Connection
 from tests.contract.sqs.conftest import NewName
+from tests.support.patience import wait_until
 from tests.support.raw import Reply, Web, Wire, json_request
 from tests.support.service import RunningService
 
@@ -452,7 +454,7 @@ def test_who_sends_a_poll_ahead_and_leaves_is_forgotten(
     client.shutdown(socket.SHUT_WR)
     time.sleep(0.1)
     web.call("SendMessage", {"QueueUrl": url, "MessageBody": "x"})
-    assert len(web.call("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 2}).json["Messages"]) == 1
+    assert len(web.call("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20}).json["Messages"]) == 1
     while client.recv(65536):
         pass
     client.close()
@@ -472,9 +474,13 @@ def test_who_does_not_read_its_answers_gets_no_more_of_them(
     with socket.create_connection((host, int(port)), timeout=10) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         client.sendall((head + body) * 12)
-        time.sleep(0.5)
-        open_ones = [each for front in service.services for each in front.connections]
-        (connection,) = [each for each in open_ones if each._outlet.congested]
+
+        def congested() -> list[Connection]:
+            return [each for front in service.services for each in front.connections if each._outlet.congested]
+
+        wait_until(lambda: bool(congested()), "connection whose client does not read")
+        time.sleep(0.5)  # Time enough for a service that goes on writing.
+        (connection,) = congested()
         assert connection._outlet.transport is not None
         assert connection._outlet.transport.get_write_buffer_size() < 20_000_000
         received = 0

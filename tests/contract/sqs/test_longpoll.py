@@ -8,6 +8,7 @@ import pytest
 
 from tests.contract.sqs.conftest import QueueMaker
 from tests.support.longpoll import LongPoll
+from tests.support.patience import wait_until
 from tests.support.server import FRONT_ENDS
 from tests.support.service import RunningService
 from tests.support.sqs_queue import SqsQueue
@@ -95,8 +96,7 @@ def test_the_longest_waiting_is_woken_first(live: RunningService, queue: SqsQueu
     first, second = wait(queue), wait(queue)
     queue.send("1")
     if live.store == FRONT_ENDS:
-        time.sleep(0.2)
-        assert first.is_waiting() != second.is_waiting()
+        wait_until(lambda: first.is_waiting() != second.is_waiting(), "message")
         first, second = (second, first) if first.is_waiting() else (first, second)
     _brings(first, "1")
     assert second.is_waiting()

@@ -148,6 +148,7 @@ def test_what_an_operator_expects_beside(services: Services, store: str) -> None
     assert {"rockdove_build_info", "process_resident_memory_bytes", "process_open_fds"} <= found.names()
     assert found("rockdove_connections") == 2
     assert found("rockdove_store_trouble") == 0
+    assert (found("rockdove_store_bytes") is None) == (store == "memory")
     assert found("rockdove_store_failed_batches_total") == 0
     batches = found("rockdove_store_batches_total")
     assert batches is not None

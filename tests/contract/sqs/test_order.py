@@ -7,6 +7,8 @@ from collections import Counter
 
 from tests.contract.sqs.conftest import QueueMaker
 from tests.support.raw import Web
+from tests.support.refusal import refused
+from tests.support.service import RunningService
 from tests.support.sqs_queue import SqsQueue
 
 DRAWS = 120
@@ -79,3 +81,19 @@ def test_nothing_is_lost_or_doubled_by_disorder(make_json: QueueMaker) -> None:
         while bodies := queue.bodies(4):
             got += bodies
         assert sorted(got) == sorted(map(str, range(35)))
+
+
+def test_claims(service: RunningService, make_json: QueueMaker) -> None:
+    queue = make_json(RockdoveClaim="strict", RockdoveDraw="visible")
+    assert queue.attributes("RockdoveClaim", "RockdoveDraw") == {"RockdoveClaim": "strict", "RockdoveDraw": "visible"}
+    has_fast = service.store == "cassandra"
+    assert make_json().attributes("RockdoveClaim") == {"RockdoveClaim": "fast" if has_fast else "strict"}
+    if has_fast:
+        make_json(RockdoveClaim="fast", RockdoveDraw="literal")
+        return
+    reason = "This store gives each message to one receiver at a time: Must be strict."
+    with refused("InvalidAttributeValue", f"Invalid value for the parameter RockdoveClaim. Reason: {reason}"):
+        make_json(RockdoveClaim="fast")
+    reason = "Must be visible where RockdoveClaim is strict."
+    with refused("InvalidAttributeValue", f"Invalid value for the parameter RockdoveDraw. Reason: {reason}"):
+        make_json(RockdoveDraw="literal")

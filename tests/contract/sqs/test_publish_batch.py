@@ -165,6 +165,20 @@ def test_delays_and_deduplication_count_from_publishing(web: Web, make_json: Que
     assert fifo.bodies() == ["a", "b"]
 
 
+def test_the_delay_of_a_fifo_queue_is_the_one_at_publishing(
+    service: RunningService, web: Web, make_json: QueueMaker
+) -> None:
+    fifo = make_json.fifo()
+    entry = {"Id": "0", "MessageBody": "a", "MessageGroupId": "g", "MessageDeduplicationId": "1"}
+    asked = {"QueueUrl": fifo.url, "Application": "app", "Batch": 0, "Attempt": "one", "Chunk": 0, "Entries": [entry]}
+    web.call("Rockdove.StageBatch", asked)
+    fifo.set(DelaySeconds="10")
+    _publish(web, fifo, Winner("one", 1, 0))
+    assert fifo.counts() == (0, 0, 1)
+    service.advance(10)
+    assert fifo.bodies() == ["a"]
+
+
 def test_wrong_entries_are_named_and_nothing_is_staged(web: Web, queue: SqsQueue) -> None:
     answer = _stage(web, queue, "one", "good", "bad \x00")
     assert [each["Id"] for each in answer["Failed"]] == ["1"]

@@ -47,7 +47,8 @@ def test_the_worked_examples_of_the_paper(analysed: Analysed) -> None:
 
 def test_the_summary_has_the_keys_that_were_promised(analysed: Analysed) -> None:
     summary = analysed(order("123")).summary
-    assert set(summary) == {"format", "from", "to", "overall", "queues"}
+    assert set(summary) == {"format", "from", "to", "overall", "queues", "problems"}
+    assert summary["problems"] == []
     assert (summary["from"], summary["to"]) == ("2026-03-01T12:00:01.000000Z", "2026-03-01T12:00:12.000000Z")
     assert set(summary["overall"]) == set(summary["queues"]["jobs"]) == FIGURES
     assert set(summary["overall"]["response_ms"]) == {"p50", "p95", "p99"}
@@ -261,6 +262,7 @@ def test_files_that_cannot_be_read_are_named_and_the_others_count(spark: "SparkS
     found = analyse(spark, [str(tmp_path / "trace")], str(tmp_path / "out"))
     assert found.summary["overall"]["sent"] == 2
     named = {Path(problem.path).name: problem.what for problem in found.problems}
+    assert {Path(each["file"]).name: each["problem"] for each in found.summary["problems"]} == named
     bad = {"empty.parquet", "torn.parquet", "words.parquet", "other.parquet", "at-12:30.parquet"}
     assert set(named) == bad | {f"typed-{name}.parquet" for name in odd_types}
     for name in odd_types:

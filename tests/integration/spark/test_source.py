@@ -91,17 +91,16 @@ def test_a_look_at_some_messages_and_columns(
     client.create_queue(queue, attributes={"RockdovePhysicalQueues": "2"})
     for number in range(10):
         client.send(queue, str(number), group_id="even" if number % 2 == 0 else "odd")
-    options = {"endpoint": endpoint, "queue": queue, "columns": "body, group_id, sent_at", "pushFilters": "true"}
-    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
-    try:
-        table = spark.read.format("rockdove").options(**options).load()
-        assert table.columns == ["body", "group_id", "sent_at"]
-        assert table.rdd.getNumPartitions() == 2
-        found = table.where("group_id = 'odd' and sent_at > '2020-01-01' and body <> '3'").collect()
-        assert sorted(row.body for row in found) == ["1", "5", "7", "9"]
-        assert table.where("sent_at < '2020-01-01'").count() == 0
-    finally:
-        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+    options = {"endpoint": endpoint, "queue": queue, "columns": "body, group_id, sent_at"}
+    chosen = {"messageGroupId": "odd", "sentFrom": "2020-01-01T00:00:00Z"}
+    table = spark.read.format("rockdove").options(**options, **chosen).load()
+    assert table.columns == ["body", "group_id", "sent_at"]
+    assert table.rdd.getNumPartitions() == 2
+    assert sorted(row.body for row in table.where("body <> '3'").collect()) == ["1", "5", "7", "9"]
+    # The one does not change the other.
+    assert table.count() == 5
+    old = spark.read.format("rockdove").options(**options, sentUntil="2020-01-01T00:00:00Z").load()
+    assert (old.count(), table.union(old).count()) == (0, 5)
 
 
 def test_trigger_continuous_is_refused_in_one_line(

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rockdove.elastic.watched import WatchTable
 from rockdove.spark.analysis import analyse
 from rockdove.spark.watch.board import Sum
 from rockdove.spark.watch.folder import METRICS, OPEN
@@ -64,7 +65,8 @@ def traffic(seconds: int) -> list[Event]:
         at, queue, name = n / 6, rng.choice(("jobs", "mail")), f"{rng.getrandbits(32):08x}"
         mine = {"queue": queue, "latency_us": rng.randrange(50, 50_000)}
         there = at + rng.choice((0.5, 1, 3))
-        events += [sent(name, at, **mine), received(name, there, at, **mine), event("delete", there + 2, name, **mine)]
+        events += [sent(name, at, **mine), received(name, there, at, **mine)]
+        events.append(event("delete", there + 2, name, dequeued_at=there, **mine))
         # Some clients do not know whose queue it is.
         client = {**mine, "side": "client", "node": "a client", **({"account": None} if n % 3 else {})}
         if n % 2:
@@ -92,6 +94,9 @@ def test_windows_add_up_to_what_the_batch_analysis_says(stream: "SparkSession", 
         whole, added = found.summary["queues"][queue], Sum(row for row in rows if row["queue"] == queue).figures()
         # The misses of a queue count by its clients' events if there are any: here by window, there by the whole time.
         assert {name: added[name] for name in ALONE} == pytest.approx({name: whole[name] for name in ALONE})
+        # Two seconds from the receive to the delete.
+        assert added["worked"] == added["deleted"] > 0
+        assert added["work_ms"] == pytest.approx(2000)
         for kind in ("response_ms", "delivery_ms"):
             for at, value in whole[kind].items():
                 assert value * 0.968 <= added[kind][at] <= value
@@ -102,6 +107,17 @@ def test_windows_add_up_to_what_the_batch_analysis_says(stream: "SparkSession", 
             assert [row[name] for row in by_start.values()] == pytest.approx(
                 [batch[start][name] for start in by_start]
             ), name
+
+    # A controller reads the same.
+    newest_s = max(at["event_time"] for at in events).timestamp()
+    mine = [row for row in rows if row["queue"] == "jobs"]
+    last = [row for row in mine if row["window_end"].timestamp() <= newest_s][-1]
+    again, receives = (sum(row[name] for row in mine) for name in ("duplicates", "received"))
+    told = WatchTable(tmp_path / "out", "jobs", "000000000000").rates(newest_s)
+    assert told is not None
+    assert told.service_s == pytest.approx(2)
+    assert told.failure == pytest.approx(again / (again + receives))
+    assert told.arrival == pytest.approx(max(last["sent"] / 10 + told.growth * (newest_s % 10 + 5), 0))
 
 
 def test_the_papers_examples_in_windows(stream: "SparkSession", tmp_path: Path) -> None:

@@ -175,6 +175,14 @@ def test_a_wrong_count_is_found() -> None:
     assert rules(call("send", 0, "a"), drained("a"), counts={"q": 1}) == set()
 
 
+def test_services_whose_clocks_differ() -> None:
+    """By so much a message may come back early, and no earlier."""
+    sent = [call("send", 0, "a"), received(1, "a", timeout_s=2)]
+    for at, found in [(2.0, {"early"}), (2.2, set[str]())]:
+        assert rules(*sent, received(at, "a"), drained("a"), skew_s=0.8) == found, at
+    assert rules(*sent, received(2.2, "a"), drained("a")) == {"early"}
+
+
 def test_every_rule_has_a_planted_violation() -> None:
     assert {rule for rule, _ in VIOLATIONS.values()} | {"counts"} == {rule.__name__ for rule in RULES}
 
@@ -280,6 +288,12 @@ def test_what_a_front_end_had_answered_when_it_died_may_come_again() -> None:
     assert rules(*calls, faults=[Fault("kill_front_end", 1.1, 1.2)]) == set()
     for fault in (Fault("kill_front_end", 3, 3.1), Fault("kill_front_end", 0.5, 0.6), Fault("kill", 1.1, 1.2)):
         assert rules(*calls, faults=[fault]) == {"early"}
+
+
+def test_a_queue_that_may_give_a_message_twice_is_never_early_but_may_lose() -> None:
+    calls = [call("send", 0, "a"), received(1, "a"), received(1.5, "a")]
+    assert rules(*calls, drained("a"), shared={"q"}) == set()
+    assert rules(*calls, shared={"q"}) == {"lost"}
 
 
 def test_messages_that_a_task_brings_back_have_new_ids() -> None:

@@ -50,3 +50,24 @@ def test_no_stretch_of_turns_is_far_off(weights: list[float], number: int) -> No
     got, total = Counter(turns(number, *weights)), sum(weights)
     for at, weight in enumerate(weights):
         assert got[at] == pytest.approx(number * weight / total, abs=len(weights))
+
+
+@pytest.mark.parametrize("weights", [(1_000_000, 1, 1), (1, 1, 1)])
+def test_one_that_cannot_be_reached_has_no_turn(weights: tuple[float, ...]) -> None:
+    rotation = Rotation(parts(*((weight, UP) for weight in weights)))
+    turns = [rotation.next_of(lambda at: at > 0) for _ in range(10)]
+    assert turns.count(1) == turns.count(2) == 5
+
+
+def test_shares_are_as_before_when_it_can_be_reached_again() -> None:
+    rotation = Rotation(parts((6, UP), (1, UP), (3, UP)))
+    for _ in range(25):
+        rotation.next_of(lambda at: at > 0)
+    turns = [rotation.next() for _ in range(100)]
+    assert [turns.count(at) for at in range(3)] == pytest.approx([60, 10, 30], abs=1)
+
+
+def test_those_without_a_weight_take_over_when_no_other_can_be_reached() -> None:
+    rotation = Rotation(parts((1, UP), (1, UP), (0, UP)))
+    assert rotation.next_of(lambda at: at == 2) == 2
+    assert rotation.next_of(lambda at: False) is None

@@ -193,7 +193,7 @@ def test_a_store_by_its_url(cli: Cli) -> None:
 def test_a_store_without_accounts(cli: Cli, url: str) -> None:
     outcome = cli("account", "list", "--store", url)
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("rockdove: --store takes sqlite:DIR or Redis servers; ")
+    assert outcome.err.startswith("rockdove: --store takes sqlite:DIR, or the URL of servers; ")
     assert outcome.err.count("\n") == 1
     assert "s3cr3t" not in outcome.err
 
@@ -217,7 +217,7 @@ def test_redis_servers_that_are_not_there(cli: Cli) -> None:
 def test_one_place_at_a_time(cli: Cli, flags: tuple[str, ...]) -> None:
     outcome = cli("account", "add", "ann", *flags)
     assert outcome.code == 2
-    assert "exclude each other" in outcome.err
+    assert "give one of them" in outcome.err
     assert not Path("d").exists()
 
 

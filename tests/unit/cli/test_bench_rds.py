@@ -4,7 +4,7 @@ import pytest
 
 from rockdove.cli.bench.rds import RdsRow, _holds, _ratios
 from rockdove.core.dequeue import PolicyName
-from rockdove.workload.contest import bouts
+from rockdove.workload.trial import trials
 from tests.unit.cli.outcome import Cli
 
 
@@ -30,18 +30,18 @@ def row(policy: str, per_cpu_s: float, p99: float, sleep_s: float | None = None,
 
 
 def test_all_policies_at_all_rates_and_all_sleeps_at_the_highest() -> None:
-    found = list(bouts(["redis", "sqlite"], [10, 200], [0.05, 0.1, 1]))
-    at_most = [bout for bout in found if bout.rate == 200 and bout.store == "redis"]
-    assert [(bout.policy, bout.sleep_s) for bout in at_most if bout.policy is PolicyName.RDS] == [
+    found = list(trials(["redis", "sqlite"], [10, 200], [0.05, 0.1, 1]))
+    at_most = [trial for trial in found if trial.rate == 200 and trial.store == "redis"]
+    assert [(trial.policy, trial.sleep_s) for trial in at_most if trial.policy is PolicyName.RDS] == [
         (PolicyName.RDS, 0.05),
         (PolicyName.RDS, 0.1),
         (PolicyName.RDS, 1),
     ]
-    low = [bout for bout in found if bout.rate == 10 and bout.store == "sqlite"]
-    assert {bout.policy for bout in low} == set(PolicyName)
-    assert [bout.sleep_s for bout in low if bout.policy is PolicyName.RDS] == [0.1]
+    low = [trial for trial in found if trial.rate == 10 and trial.store == "sqlite"]
+    assert {trial.policy for trial in low} == set(PolicyName)
+    assert [trial.sleep_s for trial in low if trial.policy is PolicyName.RDS] == [0.1]
     # Stores take turns, so that what disturbs the machine disturbs both.
-    assert [bout.store for bout in found[:4]] == ["redis", "sqlite", "redis", "sqlite"]
+    assert [trial.store for trial in found[:4]] == ["redis", "sqlite", "redis", "sqlite"]
 
 
 def test_the_highest_rate_is_compared_with_the_best_sleep() -> None:

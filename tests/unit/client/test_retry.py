@@ -40,7 +40,7 @@ ONCE = {
 
 def request_of(name: str) -> Request:
     """A request with something in every member that it must have."""
-    values = {"string": "x", "array": [], "object": {}, "integer": 1}
+    values = {"string": "x", "array": [], "object": {}, "integer": 1, "number": 1.0, "boolean": True}
     schema = msgspec.json.schema(OPERATIONS[name].request)["$defs"][name]
     members = {key: values[schema["properties"][key]["type"]] for key in schema.get("required", ())}
     if name == "SendMessageBatch":

@@ -66,7 +66,7 @@ class FakeSite:
 
     def __init__(self) -> None:
         self.account = "000000000000"
-        self.trust_proxy = self.access_log = self.is_front_end = False
+        self.trust_proxy = self.access_log = self.may_miss = False
         self.guard = Guard(Limits())
         self.origins = Origins(())
         self.hosts = SimpleNamespace(known={b"x"}, admit=lambda host, peer: None)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from rockdove.store.common.heap import SLACK
-from rockdove.store.memory.pile import Past, Pile
+from rockdove.store.memory.past import Past
+from rockdove.store.memory.pile import Pile
 from tests.support.store import Bench, Queue
 
 

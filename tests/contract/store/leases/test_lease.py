@@ -1,6 +1,7 @@
 """Leases: made once, given again for ever, ended by their consumer only."""
 
 import asyncio
+from collections import Counter
 from functools import partial
 
 import pytest
@@ -230,8 +231,8 @@ def test_a_number_that_is_given_out_again_is_not_mistaken(durable: Bench) -> Non
         queue.count()
     durable.reopen()
     (new,) = durable.reserve()
-    # On Redis servers a number is free again when all others were given out.
-    assert new.number == gone.number or durable.kind == "redis"
+    # On Redis servers and Cassandra a number is free again when all others were given out, or never.
+    assert new.number == gone.number or durable.kind in ("redis", "cassandra")
     queue.record.physical = [kept, new]
     durable.put_queue(queue.record)
     queue.send("new", at=1)
@@ -381,7 +382,7 @@ def test_many_ask_for_one_at_once(bench: Bench, queue: Queue) -> None:
     answers = bench.run(scenario())
     for start in (0, 5, 10):
         same = answers[start : start + 5]
-        assert [answer.outcome for answer in same] == [Outcome.MADE] + [Outcome.AGAIN] * 4
+        assert Counter(answer.outcome for answer in same) == {Outcome.MADE: 1, Outcome.AGAIN: 4}
         assert all(answer.entries == same[0].entries for answer in same)
     assert queue.count() == (50, 50, 0)
 

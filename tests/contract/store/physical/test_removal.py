@@ -81,9 +81,10 @@ def test_a_living_message_behind_many_expired_ones(bench: Bench, fifo: bool) -> 
     assert queue.count() == (0, 1, 0)
 
 
-def test_a_living_message_behind_many_expired_ones_with_groups(bench: Bench, queue: Queue) -> None:
+@pytest.mark.parametrize("groups", [7, 100])
+def test_a_living_message_behind_many_expired_ones_with_groups(bench: Bench, queue: Queue, groups: int) -> None:
     for number in range(100):
-        queue.send(str(number), group=f"g{number % 7}" if number % 2 else None)
+        queue.send(str(number), group=f"g{number % groups}" if number % 2 else None)
     bench.advance(61)
     queue.send("living", group="g1")
     assert queue.read(1, retention_s=60) == ["living"]

@@ -6,7 +6,7 @@ from rockdove.core.limits import STAGED_S
 from rockdove.core.publication import WHOLE, Landing, Parcel, PublicationName, Winner
 from rockdove.store.base import Draft
 from rockdove.store.base.publication import Decision
-from tests.contract.store.publications.test_publish import pass_time
+from tests.contract.store.publications.test_publish import look, name_of, pass_time, publish
 from tests.support.store import Bench, Queue, submit
 
 
@@ -58,6 +58,20 @@ def test_it_counts_from_the_decision_on(bench: Bench, queue: Queue) -> None:
     land_all(queue)
     assert queue.read() == ["d", "e"]
     assert queue.count() == (0, 5, 0)
+
+
+def test_no_partition_is_published_after_the_whole(bench: Bench, queue: Queue) -> None:
+    """A task of an older sink may still try it; what it has published before stays its own."""
+    assert publish(queue, name_of(queue, 0, partition=1), "x").standing.winner == "one"
+    name = batch_of(queue)
+    decided = queue.bench.do(queue.bench.publications.commit, name, [], "skip", queue.physical())
+    assert decided.is_new
+    late = publish(queue, name_of(queue, 0, partition=2), "y", attempt="late")
+    assert late.appended is None
+    assert late.standing.winner == ""
+    assert look(queue, name_of(queue, 0, partition=1)).winner == "one"
+    assert publish(queue, name_of(queue, 1, partition=2), "z", attempt="late").standing.winner == "late"
+    assert sorted(queue.read()) == ["x", "z"]
 
 
 def test_a_chunk_lands_once(bench: Bench, queue: Queue) -> None:

@@ -72,6 +72,14 @@ def test_the_offset_of_a_journal_is_refused() -> None:
         (option.for_batch, {"leaseId": "x"}, "option leaseId is for mode=drain"),
         (option.for_batch, {"mode": "drain", "leaseId": "x" * 257}, "option leaseId must be"),
         (option.for_batch, {"mode": "drain", "leaseId": "x", "maxMessages": "none"}, "option maxMessages"),
+        (option.for_batch, {"sentFrom": "yesterday"}, "option sentFrom must be a time with its zone, such as 2026"),
+        (option.for_batch, {"sentUntil": "2026-11-18T20:00:00"}, "option sentUntil must be a time with its zone"),
+        (
+            option.for_batch,
+            {"mode": "drain", "leaseId": "x", "sentFrom": "2026-11-18"},
+            "option sentFrom is for mode=peek",
+        ),
+        (option.for_stream, {"messageGroupId": "a"}, "option messageGroupId is for batches"),
         (option.for_batch, {"maxMessages": "0"}, "option maxMessages must be a whole number from 1 to 2,147,483,647"),
     ],
 )

@@ -1,0 +1,302 @@
+"""The controller against a real service, with workers in this process and in others."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rockdove.client import AsyncClient, Client
+from rockdove.elastic import Handler
+from rockdove.elastic.controller import Controller, NotElastic
+from rockdove.elastic.measure import Measure
+from rockdove.elastic.provision.process import ProcessProvisioner, worker_command
+from rockdove.elastic.provision.simulated import SimulatedProvisioner
+from rockdove.elastic.state import Published, read, write
+from rockdove.elastic.worker.report import ReportFile, Taken
+from rockdove.elastic.worker.report import read as read_report
+from rockdove.elastic.worker.worker import Manners, Worker
+
+SETTINGS = '{"periodS": 0.2, "minLoad": 2, "maxLoad": 5, "maxWorkers": 3, "safetyS": 0.2}'
+QUICK = Manners(visibility_s=30, grace_s=20)
+
+
+class Bench:
+    """Controllers and simulated workers of one queue."""
+
+    def __init__(self, client: AsyncClient, queue: str) -> None:
+        self.client = client
+        self.queue = queue
+        self.got: Counter[str] = Counter()
+        self.seen: list[Published] = []
+        self.work_s = 0.05
+        self.provisioner = SimulatedProvisioner(self._make, startup_s=0)
+
+    def _make(self, number: int) -> Worker:
+        async def work(body: str) -> None:
+            await asyncio.sleep(self.work_s)
+            self.got[body] += 1
+
+        return Worker(self.client, f"{self.queue}~{number}", Handler(work), QUICK)
+
+    def controller(self, name: str = "one") -> Controller:
+        def watch(published: Published, paused: bool) -> None:
+            self.seen.append(published)
+
+        return Controller(self.client, self.queue, name, self.provisioner, Measure(1), watch)
+
+    async def parts(self) -> list[str]:
+        return [each.state for each in await self.client.physical_queues(self.queue)]
+
+    async def send(self, bodies: list[str]) -> None:
+        for at in range(0, len(bodies), 10):
+            await self.client.send_batch(self.queue, bodies[at : at + 10])
+
+
+def play(endpoint: str, queue: str, scenario: Callable[[Bench], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with AsyncClient(endpoint) as client:
+            url = await client.queue_url(queue)
+            bench = Bench(client, url)
+            try:
+                await asyncio.wait_for(scenario(bench), 90)
+            finally:
+                await bench.provisioner.close()
+
+    asyncio.run(run())
+
+
+async def rounds(controller: Controller, until: Callable[[], Awaitable[bool]]) -> None:
+    while not await until():
+        await asyncio.sleep(await controller.round())
+
+
+def test_it_grows_with_the_load_and_shrinks_without(endpoint: str, client: Client, queue: str) -> None:
+    client.set_attributes(queue, {"RockdoveElastic": SETTINGS})
+    bodies = [str(at) for at in range(300)]
+
+    async def scenario(bench: Bench) -> None:
+        controller = bench.controller()
+        sending = asyncio.ensure_future(bench.send(bodies))
+
+        async def done() -> bool:
+            return len(bench.got) == len(bodies)
+
+        await rounds(controller, done)
+        await sending
+        assert max(len(published.workers) for published in bench.seen) == 3
+
+        async def alone() -> bool:
+            return await bench.parts() == ["up"]
+
+        await rounds(controller, alone)
+        assert bench.got == Counter(bodies)
+        assert await bench.provisioner.list() or bench.provisioner.machines
+        acts = [each.act.value for each in bench.seen[-1].decisions]
+        assert acts.count("add") == acts.count("remove") == 2
+        assert acts.index("add") < acts.index("elect") < acts.index("drain") < acts.index("remove")
+        # Those of physical queues that have gone end.
+        while len(await bench.provisioner.list()) > 1:
+            await asyncio.sleep(await controller.round())
+
+    play(endpoint, queue, scenario)
+
+
+def test_a_new_one_gets_nothing_until_its_worker_is_ready(endpoint: str, client: Client, queue: str) -> None:
+    client.set_attributes(queue, {"RockdoveElastic": SETTINGS})
+
+    async def scenario(bench: Bench) -> None:
+        bench.provisioner = SimulatedProvisioner(bench._make, startup_s=0)
+        bench.work_s = 5
+        controller = bench.controller()
+        await controller.round()
+        bench.provisioner._startup_s = 1_000
+        await bench.send([str(at) for at in range(40)])
+        await asyncio.sleep(0.3)
+        await controller.round()
+        await bench.send([str(at) for at in range(40, 140)])
+        loads = [each.approximate_number_of_messages for each in await bench.client.physical_queues(bench.queue)]
+        assert len(loads) == 2
+        assert loads[1] == 0
+        assert bench.seen[-1].decisions[-1].act == "add"
+        assert bench.provisioner.start_s == 1_000
+        await asyncio.sleep(0.3)
+        await controller.round()
+        assert [each.state for each in bench.seen[-1].workers] == ["up", "starting"]
+        # What has begun is given back at once.
+        for worker, _, _ in bench.provisioner._workers.values():
+            worker.drain()
+            worker.drain()
+
+    play(endpoint, queue, scenario)
+
+
+def test_a_second_controller_waits_and_goes_on_where_the_first_stopped(
+    endpoint: str, client: Client, queue: str
+) -> None:
+    client.set_attributes(queue, {"RockdoveElastic": SETTINGS.replace('"safetyS": 0.2', '"safetyS": 3600')})
+
+    async def scenario(bench: Bench) -> None:
+        bench.work_s = 0.5
+        stopped = asyncio.Event()
+        first = asyncio.ensure_future(bench.controller("first").run(stopped))
+        await bench.send([str(at) for at in range(30)])
+        while not (bench.seen and bench.seen[-1].decisions):
+            await asyncio.sleep(0.05)
+        second = bench.controller("second")
+        assert await second._patiently() == 5
+        assert (await bench.client.elastic_state(bench.queue)).holder == "first"
+        stopped.set()
+        await first
+        seen = len(bench.seen)
+        # It does not wait for the time to be over, and knows what was decided, and when.
+        await second._patiently()
+        await second._patiently()
+        assert len(bench.seen) > seen
+        assert (await bench.client.elastic_state(bench.queue)).holder == "second"
+        assert [each.act.value for each in bench.seen[-1].decisions] == ["add"]
+        assert len(await bench.parts()) == 2
+
+    play(endpoint, queue, scenario)
+
+
+def test_paused_it_decides_nothing(endpoint: str, client: Client, queue: str) -> None:
+    client.set_attributes(queue, {"RockdoveElastic": SETTINGS})
+
+    async def scenario(bench: Bench) -> None:
+        controller = bench.controller()
+        await bench.client.set_elastic_control(bench.queue, True)
+        await bench.send([str(at) for at in range(30)])
+        await controller.round()
+        assert await bench.parts() == ["up"]
+        assert not bench.seen[-1].decisions
+        await bench.client.set_elastic_control(bench.queue, False)
+
+        async def grown() -> bool:
+            return len(await bench.parts()) > 1
+
+        await rounds(controller, grown)
+
+    play(endpoint, queue, scenario)
+
+
+def test_settings_may_change_while_it_runs(endpoint: str, client: Client, queue: str) -> None:
+    async def scenario(bench: Bench) -> None:
+        controller = bench.controller()
+        with pytest.raises(NotElastic):
+            await controller.round()
+        await bench.client.set_attributes(bench.queue, {"RockdoveElastic": '{"periodS": 7}'})
+        assert await controller.round() == 7
+        await bench.client.set_attributes(bench.queue, {"RockdoveElastic": '{"periodS": 0.1, "minWorkers": 2}'})
+        assert await controller.round() == 0.1
+        assert await bench.parts() == ["up", "up"]
+
+    play(endpoint, queue, scenario)
+
+
+# Local processes.
+
+
+@pytest.fixture
+def processes(endpoint: str, queue: str, tmp_path: Path) -> Iterator[Callable[[], ProcessProvisioner]]:
+    out = tmp_path / "out"
+    command = worker_command(endpoint, None, queue, ["--exec", f"sh -c 'cat >> {out}'"])
+    folder = tmp_path / "workers"
+    yield lambda: ProcessProvisioner(folder, command)
+
+    async def end() -> None:
+        provisioner = ProcessProvisioner(folder, command)
+        while seen := await provisioner.list():
+            for each in seen:
+                await provisioner.stop(each.number)
+            await asyncio.sleep(0.1)
+
+    asyncio.run(asyncio.wait_for(end(), 60))
+
+
+async def ready(provisioner: ProcessProvisioner, number: int) -> None:
+    while sum(each.is_ready for each in await provisioner.list()) != number:
+        await asyncio.sleep(0.1)
+
+
+def test_processes_are_found_again_and_repaired(
+    client: Client, queue: str, processes: Callable[[], ProcessProvisioner]
+) -> None:
+    async def scenario() -> None:
+        first = processes()
+        await first.start(0)
+        await first.start(0)
+        await ready(first, 1)
+        # Another controller, after the first has died.
+        second = processes()
+        (seen,) = await second.list()
+        assert (seen.number, seen.done, second.machines) == (0, 0, 1)
+        os.kill(int(seen.life.split()[0]), signal.SIGKILL)
+        while await second.list():
+            await asyncio.sleep(0.05)
+        await second.start(0)
+        await ready(second, 1)
+        (again,) = await second.list()
+        assert again.life != seen.life
+        client.send(queue, "x")
+        while not (await second.list())[0].done:
+            await asyncio.sleep(0.1)
+        await second.drain(0)
+        while await second.list():
+            await asyncio.sleep(0.05)
+
+    asyncio.run(asyncio.wait_for(scenario(), 90))
+
+
+def test_a_report_file_has_one_worker(tmp_path: Path) -> None:
+    path = tmp_path / "0-0.json"
+    assert read_report(path) == (None, False)
+    file = ReportFile(path)
+    with pytest.raises(Taken):
+        ReportFile(path)
+    assert read_report(path) == (None, True)
+    file.close()
+    assert read_report(path) == (None, False)
+    ReportFile(path).close()
+
+
+# What is published.
+
+
+def test_what_is_published_fits() -> None:
+    from rockdove.capacity.scaling.step import Act, State
+    from rockdove.elastic.state import Decided, ShownWorker
+
+    workers = [
+        ShownWorker(number=at, state="up", load=at, in_flight=0, share=0.5, machine="1", done=10**9)
+        for at in range(1_000)
+    ]
+    decisions = [Decided(at=time.time(), act=Act.ADD, reason="x" * 1_000, workers=1) for _ in range(50)]
+    whole = Published(
+        at=0.0,
+        policy="paper",
+        target=3,
+        machines=1,
+        arrival=None,
+        growth=0.0,
+        service_s=None,
+        failure=0.0,
+        workers=workers[:10],
+        decisions=decisions,
+        rule=State(),
+    )
+    assert read(write(whole)) == whole
+    from msgspec.structs import replace
+
+    large = read(write(replace(whole, workers=workers)))
+    assert large is not None
+    assert large.target == 3
+    assert len(write(replace(whole, workers=workers))) <= 65_536
+    assert read("nonsense") is None
+    assert read(None) is None
+    assert sys.getsizeof(write(whole)) > 0
