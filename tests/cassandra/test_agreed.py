@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import time
 import weakref
 from typing import Any
 
@@ -12,8 +13,8 @@ from rockdove.core.publication import WHOLE, Parcel, PublicationName, Winner
 from rockdove.store.base import Counts, Draft
 from rockdove.store.cassandra import agreed
 from tests.support.cassandra import Keyspace
-from tests.support.fronts import Front, Fronts, texts, with_fronts
-from tests.support.store import call, message
+from tests.support.fronts import Front, Fronts, WrongClock, texts, until, with_fronts
+from tests.support.store import call, message, us
 
 STRICT = {"RockdoveClaim": "strict"}
 
@@ -85,6 +86,25 @@ def test_strict_receives_with_a_clock_that_is_ahead(keyspace: Keyspace) -> None:
             assert await front.count() == Counts(0, 0, 0)
 
     with_fronts(keyspace, scenario, STRICT)
+
+
+@pytest.mark.parametrize("attributes", [STRICT, {}], ids=["strict", "fast"])
+def test_services_go_by_one_clock(keyspace: Keyspace, attributes: dict[str, str]) -> None:
+    """Their machines have theirs set wrong, by less than would be refused."""
+
+    async def scenario(fronts: Fronts) -> None:
+        ahead, behind = await fronts.open(clock=WrongClock(0.4)), await fronts.open(clock=WrongClock(-0.4))
+        # On a machine that is busy, a comparison may tell too little.
+        await until(lambda: abs(ahead.clock.now_us() - behind.clock.now_us()) < us(0.1))
+        await behind.send("a")
+        (held,) = await behind.receive(1, timeout_s=2)
+        since_s = time.monotonic()
+        while not (entries := await ahead.receive(1, timeout_s=30)):
+            await asyncio.sleep(0.05)
+        assert time.monotonic() - since_s > 1.8
+        assert [entry.id for entry in entries] == [held.id]
+
+    with_fronts(keyspace, scenario, attributes)
 
 
 @pytest.mark.parametrize("looks", ["counts", "asks for a hint"])

@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from rockdove.store.cassandra import schema
 from rockdove.store.cassandra.index.draw import IN_ORDER
 from rockdove.store.cassandra.index.entry import Kind
 from tests.support.cassandra import Keyspace
-from tests.support.fronts import Front, Fronts, texts, with_fronts
+from tests.support.fronts import Front, Fronts, WrongClock, texts, until, with_fronts
 from tests.support.store import call
 
 # Those of fast receives that are about messages and entries; the others are for a whole segment.
@@ -47,7 +46,7 @@ def cut_off(front: Front, step: str, is_done: bool) -> None:
     execute = session._execute
     is_dead = False
 
-    def dying(done: Callable[[Any], None], text: str, statement: Any) -> None:
+    def dying(done: Callable[[Any], None], text: str, statement: Any, host: Any = None) -> None:
         nonlocal is_dead
         if is_dead:
             return
@@ -56,7 +55,7 @@ def cut_off(front: Front, step: str, is_done: bool) -> None:
             if is_done:
                 execute(lambda rows: None, text, statement)
             return
-        execute(done, text, statement)
+        execute(done, text, statement, host)
 
     session._execute = dying  # type: ignore[method-assign]
 
@@ -110,12 +109,12 @@ def test_a_state_that_comes_late_still_has_its_entry(keyspace: Keyspace) -> None
         session, late = slow.store.session, []
         execute = session._execute
 
-        def delay(done: Callable[[Any], None], text: str, statement: Any) -> None:
+        def delay(done: Callable[[Any], None], text: str, statement: Any, host: Any = None) -> None:
             if text == schema.PUT_STATE:
                 late.append(statement)
                 asyncio.get_running_loop().call_soon(done, StoreInterrupted("late"))
             else:
-                execute(done, text, statement)
+                execute(done, text, statement, host)
 
         session._execute = delay  # type: ignore[method-assign]
         with pytest.raises(StoreError, match="late"):
@@ -317,28 +316,20 @@ def test_a_message_of_the_journal_whose_body_is_lost_is_removed(
 
 
 @pytest.mark.parametrize(("off_s", "where"), [(0.9, "ahead of"), (-5.0, "behind")])
-def test_a_clock_that_is_too_far_off(
-    keyspace: Keyspace, monkeypatch: pytest.MonkeyPatch, off_s: float, where: str
-) -> None:
+def test_a_clock_that_is_too_far_off(keyspace: Keyspace, off_s: float, where: str) -> None:
     async def scenario(fronts: Fronts) -> None:
-        front = await fronts.open()
+        clock = WrongClock(0)
+        front = await fronts.open(clock=clock)
         await front.send("a")
-        monkeypatch.setattr("rockdove.store.cassandra.session.wall_s", lambda: time.time() + off_s)
+        clock.off_s = off_s
         await until(lambda: front.store.trouble is not None)
         assert f" s {where} that of Cassandra, and may be off by 0.5 s" in str(front.store.trouble)
         with pytest.raises(StoreError, match="Set both by NTP"):
             await front.send("b")
         with pytest.raises(DataFolderError, match="Set both by NTP"):
-            await fronts.open()
-        monkeypatch.undo()
+            await fronts.open(clock=WrongClock(off_s))
+        clock.off_s = 0
         await until(lambda: front.store.trouble is None)
         assert await front.read() == ["a"]
 
     with_fronts(keyspace, scenario)
-
-
-async def until(is_true: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + 30
-    while not is_true():
-        assert time.monotonic() < deadline_s
-        await asyncio.sleep(0.05)

@@ -1,11 +1,12 @@
 """Several stores on one keyspace of Cassandra, in one process: front-ends whose clocks can differ."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 from typing import Any, TypeVar
 
-from rockdove.core.clock import Clock, ManualClock
+from rockdove.core.clock import Clock, ManualClock, SystemClock
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store.base import Claimed, Counts, Draft, Physical, Want
@@ -56,6 +57,17 @@ class Front:
     async def hear(self) -> None:
         """Have the records that there are."""
         await call(self.store.records.catch_up)
+
+
+class WrongClock(SystemClock):
+    """Of a machine that has it set wrong by ``off_s``."""
+
+    def __init__(self, off_s: float) -> None:
+        super().__init__()
+        self.off_s = off_s
+
+    def machine_us(self) -> int:
+        return super().machine_us() + us(self.off_s)
 
 
 class Fronts:
@@ -123,3 +135,10 @@ def with_fronts(
 
 def texts(entries: Sequence[Entry]) -> list[str]:
     return [entry.message.text for entry in entries]
+
+
+async def until(is_true: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + 30
+    while not is_true():
+        assert time.monotonic() < deadline_s
+        await asyncio.sleep(0.05)

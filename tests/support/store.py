@@ -280,7 +280,7 @@ class Bench:
         listening.listen()
         owner.start(listening)
         self._owners[inner] = (owner, listening)
-        return RemoteStore(path)
+        return RemoteStore(path, self.clock)
 
     def _end(self, store: Store, inner: Inner) -> None:
         store.close()

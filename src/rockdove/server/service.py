@@ -115,7 +115,7 @@ class Service:
             self._key = self.location.key()
             self.seat = Board().seat()
         else:
-            self.store = self._remote = RemoteStore(front_end.owner)
+            self.store = self._remote = RemoteStore(front_end.owner, self.clock)
             self._key = front_end.key
             self.seat = front_end.board.seat(front_end.row)
         self.guard = Guard(settings.limits, self.seat)

@@ -9,7 +9,7 @@ from random import Random
 import msgspec
 import pytest
 
-from rockdove.core.clock import ManualClock
+from rockdove.core.clock import ManualClock, SystemClock
 from rockdove.core.errors import StoreError
 from rockdove.core.queue import QueueRecord
 from rockdove.store.base import Change, Claimed, Counts, Draft, QueuePut, Snapshot, Want
@@ -40,7 +40,7 @@ class House:
         self.owner.start(self._listening)
 
     async def front_end(self) -> tuple[RemoteStore, Snapshot]:
-        store = RemoteStore(self.path)
+        store = RemoteStore(self.path, self.clock)
         return store, await store.open()
 
     def close(self) -> None:
@@ -130,6 +130,27 @@ def test_what_was_delivered_stays_in_flight(folder: Path, loop: asyncio.Abstract
         return counts
 
     assert loop.run_until_complete(scenario()) == Counts(1, 1, 0)
+
+
+def test_its_clock_is_set_as_the_owners_is(folder: Path, loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        house = House(folder)
+        house.owner.clock = owners = SystemClock()
+        owners.ahead_us = 400_000
+        clock = SystemClock()
+        store = RemoteStore(house.path, clock)
+        await store.open()
+        assert clock.ahead_us == 400_000
+        owners.ahead_us = -1
+        for _ in range(50):
+            if clock.ahead_us == -1:
+                break
+            await asyncio.sleep(0.1)
+        assert clock.ahead_us == -1
+        store.close()
+        house.close()
+
+    loop.run_until_complete(scenario())
 
 
 def test_without_the_owner_calls_fail_at_once_and_then_go_on(folder: Path, loop: asyncio.AbstractEventLoop) -> None:

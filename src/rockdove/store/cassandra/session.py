@@ -1,13 +1,11 @@
 """Statements to Cassandra from the event loop: the driver runs in its own thread, and answers come back in bursts."""
 
 import asyncio
-import contextlib
 import itertools
 import logging
 import math
 import secrets
 import socket
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -37,6 +35,7 @@ from cassandra.policies import (
     RetryPolicy,
     TokenAwarePolicy,
 )
+from cassandra.pool import Host
 from cassandra.query import BatchStatement, BatchType, BoundStatement, PreparedStatement, tuple_factory
 
 from rockdove.core.errors import DataFolderError, StoreError, StoreInterrupted
@@ -56,8 +55,6 @@ MOST_TRIES = 3
 PATIENCE_S = 4.0
 # Seconds after which a statement is sent again for which there was no room in the connection.
 BUSY_S = 0.01
-# By so many seconds this machine's clock and a node's may differ.
-MOST_OFF_S = 0.5
 # Seconds after which it is taken for unable to answer, when it is asked whether it can.
 CHECK_S = 1.5
 # Seconds between two looks at a connection on which nothing goes on, and for the answer to that.
@@ -68,11 +65,6 @@ _DISK = "SELECT mebibytes FROM system_views.disk_usage WHERE keyspace_name = %s"
 _SYNC = "SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'"
 
 Row = tuple[Any, ...]
-
-
-def wall_s() -> float:
-    """What this machine's clock says."""
-    return time.time()
 
 
 class Away(StoreError):
@@ -260,6 +252,13 @@ class Session:
         """Raises `StoreError`."""
         return await _rows(lambda done: self.execute(done, text, values))
 
+    async def ask_first_node(self, text: str) -> list[Row]:
+        """The same node for all services, as long as it can be reached. Raises `StoreError`."""
+        cluster = self._cluster
+        hosts = [] if cluster is None else [host for host in cluster.metadata.all_hosts() if host.is_up]
+        first = min(hosts, key=lambda host: str(host.host_id), default=None)
+        return await _rows(lambda done: self._execute(done, text, self._prepared[text].bind(()), first))
+
     async def ask_serial(self, text: str, *values: Any) -> list[Row]:
         """A read that finds out what has become of conditional statements. Raises `StoreError`."""
         return await _rows(lambda done: self.execute(done, text, values, ConsistencyLevel.LOCAL_SERIAL))
@@ -284,7 +283,9 @@ class Session:
         batch.serial_consistency_level = ConsistencyLevel.LOCAL_SERIAL
         return await _rows(lambda done: self._execute(done, rows[0][0], batch))
 
-    def _execute(self, done: Done[list[Row]], text: str, statement: BoundStatement | BatchStatement) -> None:
+    def _execute(
+        self, done: Done[list[Row]], text: str, statement: BoundStatement | BatchStatement, host: Host | None = None
+    ) -> None:
         session = self._session
         if session is None:
             self._loop.call_soon(done, Away("the connection to Cassandra is closed"))
@@ -293,10 +294,16 @@ class Session:
             self._loop.call_soon(done, Away(self.refusal))
             return
         self.made[text] += 1
-        self._send(session, statement, text.startswith("SELECT"), done, self._loop.time() + PATIENCE_S)
+        self._send(session, statement, text.startswith("SELECT"), done, self._loop.time() + PATIENCE_S, host)
 
     def _send(
-        self, session: DriverSession, statement: Any, is_read: bool, done: Done[list[Row]], until_s: float
+        self,
+        session: DriverSession,
+        statement: Any,
+        is_read: bool,
+        done: Done[list[Row]],
+        until_s: float,
+        host: Host | None,
     ) -> None:
         def sent_nothing(error: Exception) -> None:
             # In the driver's thread: the connection takes no more at the moment.
@@ -307,9 +314,9 @@ class Session:
                 self._came_not(error, done)
 
         def wait(_: Any) -> None:
-            self._loop.call_later(BUSY_S, self._send, session, statement, is_read, done, until_s)
+            self._loop.call_later(BUSY_S, self._send, session, statement, is_read, done, until_s, host)
 
-        future = session.execute_async(statement)
+        future = session.execute_async(statement, host=host)
 
         def failed(error: Exception) -> None:
             # In the driver's thread. What was asked of a node that was lost, or of several, may be done by one of them.
@@ -337,7 +344,7 @@ class Session:
         return mebibytes * 1024 * 1024
 
     async def check(self) -> None:
-        """See whether more than half of the copies answer, and whether this machine's clock is right."""
+        """See whether more than half of the copies answer."""
         try:
             async with asyncio.timeout(CHECK_S):
                 await self.ask_agreed(READ_IDENTITY)
@@ -348,32 +355,11 @@ class Session:
         else:
             if self._trouble is not None:
                 self._trouble, self.troubled_s = None, monotonic()
-        with contextlib.suppress(StoreError):
-            await self.check_clock()
 
     def _be_troubled(self, trouble: str) -> None:
         if self._trouble is None:
             self.troubled_s = monotonic()
         self._trouble = trouble
-
-    async def check_clock(self) -> None:
-        """Ask nothing while this machine's clock is further off than it may be. Raises `StoreError`.
-
-        With clocks that differ, visibility timeouts are longer or shorter, and segments are taken for closed too early.
-        """
-        before_s = wall_s()
-        ((node_ms,),) = await self.ask(READ_CLOCK)
-        after_s = wall_s()
-        off_s = (before_s + after_s) / 2 - node_ms / 1000
-        # The answer was made somewhere in between, and is rounded.
-        is_off = abs(off_s) - (after_s - before_s) / 2 - 0.001 > MOST_OFF_S
-        where = "ahead of" if off_s > 0 else "behind"
-        self.refusal = (
-            f"the clock of this machine is {abs(off_s):.1f} s {where} that of Cassandra, and may be off by "
-            f"{MOST_OFF_S:g} s. Set both by NTP"
-            if is_off
-            else None
-        )
 
     # In the driver's thread.
 

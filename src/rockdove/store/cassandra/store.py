@@ -1,6 +1,7 @@
 """The store on Apache Cassandra."""
 
 import asyncio
+import contextlib
 import secrets
 from collections.abc import Sequence
 from random import Random
@@ -27,6 +28,7 @@ from rockdove.store.cassandra import schema
 from rockdove.store.cassandra.address import Address
 from rockdove.store.cassandra.agreed import AgreedPhysical, AgreedPlaces, AgreedTransfers, Replicas
 from rockdove.store.cassandra.bodies import Bodies
+from rockdove.store.cassandra.comparison import ClockComparison
 from rockdove.store.cassandra.duty import CassandraDuties
 from rockdove.store.cassandra.index.queues import IndexedQueues
 from rockdove.store.cassandra.index.voice import SIGNS
@@ -58,6 +60,7 @@ class CassandraStore:
     def __init__(self, address: Address, clock: Clock, rng: Random, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.session = Session(address, loop)
+        self._comparison = ClockComparison(self.session, clock)
         self.ledger = Ledger(clock)
         self._tasks = Tasks(loop)
         self.arrivals = ArrivalListeners()
@@ -97,7 +100,7 @@ class CassandraStore:
     async def open(self) -> Snapshot:
         await self.session.open()
         try:
-            await self.session.check_clock()
+            await self._comparison.make()
             self.session.space, self.ledger.secret = await self._identify()
             await self.peers.open(self.ledger.secret)
             await self.records.open()
@@ -193,6 +196,8 @@ class CassandraStore:
         while True:
             await asyncio.sleep(CLOCK_S)
             await self.session.check()
+            with contextlib.suppress(StoreError):
+                await self._comparison.make()
 
     # Between front-ends.
 

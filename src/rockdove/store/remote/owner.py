@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import Protocol
 
-from rockdove.core.clock import Clock
+from rockdove.core.clock import Clock, SystemClock
 from rockdove.store.base import Change, Physical, QueueDropped, QueuePut, Store
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.gone import GonePhysical
@@ -176,7 +176,8 @@ class Owner:
             front_end.send(told.Changed(change))
 
     def _look_at_state(self) -> told.State:
-        return told.State(self.store.full, self.store.trouble, self.store.effort)
+        ahead_us = self.clock.ahead_us if isinstance(self.clock, SystemClock) else 0
+        return told.State(self.store.full, self.store.trouble, self.store.effort, ahead_us)
 
     def _watch_state(self) -> None:
         state = self._look_at_state()

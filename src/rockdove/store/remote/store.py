@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from weakref import WeakValueDictionary
 
+from rockdove.core.clock import Clock, SystemClock
 from rockdove.core.errors import StoreError
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store import base
@@ -36,8 +37,9 @@ class RemoteStore:
     # The owner tells it.
     sizing: base.Sizing | None = None
 
-    def __init__(self, path: str) -> None:
-        """``path`` is the owner's Unix socket."""
+    def __init__(self, path: str, clock: Clock) -> None:
+        """``path`` is the owner's Unix socket. ``clock`` is set as the owner's is."""
+        self._clock = clock
         self.link = Link(path, self._begin, self._notice)
         self.records = RemoteRecords(self.link)
         # Known when the owner was reached.
@@ -142,7 +144,7 @@ class RemoteStore:
     # What the owner says.
 
     def _begin(self, begin: told.Begin) -> None:
-        self._state = begin.state
+        self._take_state(begin.state)
         if not self._first.done():
             self.name, self.has_fast_claims = begin.store, begin.has_fast_claims
             self._take_capabilities(begin.capabilities)
@@ -156,6 +158,11 @@ class RemoteStore:
             self.link.say(asked.Listen(number))
             # Something may have come meanwhile.
             self._arrived(number, 1, None)
+
+    def _take_state(self, state: told.State) -> None:
+        self._state = state
+        if isinstance(self._clock, SystemClock):
+            self._clock.ahead_us = state.ahead_us
 
     def _take_capabilities(self, there: Sequence[str]) -> None:
         link = self.link
@@ -172,7 +179,7 @@ class RemoteStore:
             case told.Changed(change=change):
                 self.records.changed(change)
             case told.State():
-                self._state = notice
+                self._take_state(notice)
             case told.Passed(topic=topic, payload=payload):
                 listener = self.told.get(topic)
                 if listener is not None:

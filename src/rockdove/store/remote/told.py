@@ -168,6 +168,8 @@ class State(Struct, array_like=True, tag=32, gc=False):
     full: str | None
     trouble: str | None
     effort: Effort
+    # See `rockdove.core.clock.SystemClock`.
+    ahead_us: int = 0
 
 
 class Begin(Struct, array_like=True, tag=33, gc=False):
