@@ -7,7 +7,6 @@ keeps its id.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Sequence
 from random import Random
 from time import monotonic
@@ -17,42 +16,33 @@ from msgspec.structs import replace
 
 from rockdove.core.attribute import CLAIM, DRAW, FAST, LITERAL
 from rockdove.core.clock import SECOND_US, Clock
-from rockdove.core.errors import StoreError
 from rockdove.core.message import Entry
 from rockdove.core.queue import PhysicalRecord, QueueRecord
-from rockdove.store.base import Appended, Claimed, Counts, Draft, Hint, Leased, Page, Scanned, Sight, StillHolds, Want
+from rockdove.store.base import Appended, Claimed, Counts, Draft, Hint, Leased, Page, Scanned, Sight, Want
 from rockdove.store.cassandra.agreed import Replicas
 from rockdove.store.cassandra.index import browse
+from rockdove.store.cassandra.index.crowd import Crowd
 from rockdove.store.cassandra.index.draw import Order
-from rockdove.store.cassandra.index.entry import MOST_ENTRIES, Kind, is_indexed
+from rockdove.store.cassandra.index.entry import is_indexed
 from rockdove.store.cassandra.index.handover import Handover
 from rockdove.store.cassandra.index.members import PlaceMembers
 from rockdove.store.cassandra.index.merge import both, merged, rest_of
 from rockdove.store.cassandra.index.place import Place
+from rockdove.store.cassandra.index.removal import Removal
 from rockdove.store.cassandra.index.tables import Tables
 from rockdove.store.cassandra.index.voice import Voice, hear, number_in
-from rockdove.store.cassandra.note import CLEARED
 from rockdove.store.cassandra.peers import Peers
 from rockdove.store.cassandra.session import Session
 from rockdove.store.common.arrivals import ArrivalListeners
 from rockdove.store.common.gone import gone
 from rockdove.store.common.ledger import Ledger
 from rockdove.store.common.outcome import outcome_of
-from rockdove.store.common.tasks import Tasks, at_once
+from rockdove.store.common.tasks import Tasks
 from rockdove.store.remote import asked
 
 # Seconds between two looks into the journal of a queue that is received from, and into the index of a strict one.
 JOURNAL_S = 0.5
 LEFT_S = 5.0
-# Seconds that other front-ends have to close their segments.
-SHUT_S = 1.0
-# Seconds after which every front-end that lives has heard of a change.
-HEARD_S = 10.0
-# How old what is known of the segments may be to judge by it how many messages are in flight; up to how many segments
-# of those are read each time, and for how many seconds the number counts if there are more.
-CROWD_US = 6 * SECOND_US
-MOST_COUNTED = 4
-COUNTED_S = 1.0
 # A message that was sent so long before it is appended was moved here.
 MOVED_US = 30 * SECOND_US
 # Physical queues that are kept in memory though nobody uses them at the moment.
@@ -85,12 +75,12 @@ class IndexedQueues:
         # What somebody has asked for is finished, also if the store is closed meanwhile.
         self._asked = Tasks(loop)
         self.tables = Tables(session)
+        self._crowd = Crowd(clock)
         self._handover = Handover(ledger, replicas, tasks)
+        self._removal = Removal(self.tables, replicas.notes, clock, tasks, self._make)
         self._places: dict[int, Place] = {}
         # When the journal of a queue, and the index of a strict one, was looked into.
         self._caught_up_s: dict[str, float] = {}
-        # How many messages were in flight, and when, where that takes long to find out.
-        self._counted: dict[int, tuple[float, int]] = {}
         self._left_s: dict[int, tuple[float, bool]] = {}
         self._verbs: dict[Any, Callable[..., Any]] = {
             asked.Append: self._append,
@@ -228,7 +218,8 @@ class IndexedQueues:
             return claimed
         self._catch_up(queue.uid)
         if want.max_in_flight:
-            in_flight = await self._in_flight(queue, want.max_in_flight)
+            places = [self.place(queue, part.number) for part in queue.physical]
+            in_flight = await self._crowd.in_flight(places, want.max_in_flight)
             if in_flight >= want.max_in_flight:
                 return Claimed([], [], crowded=True)
             want = replace(want, max_in_flight=want.max_in_flight - in_flight)
@@ -259,26 +250,6 @@ class IndexedQueues:
                 self._caught_up_s.clear()
             self._caught_up_s[uid] = now_s
             self._tasks.run(self._replicas.of(uid).journal.catch_up())
-
-    async def _in_flight(self, queue: QueueRecord, most: int) -> int:
-        """In the index; nothing as long as it is far from the most."""
-        places = [self.place(queue, part.number) for part in queue.physical]
-        now_us = self._clock.now_us()
-        for place in places:
-            if not 0 <= now_us - place.directory.saw_all_us < CROWD_US:
-                await place.directory.look(everything=True)
-        if sum(place.directory.numbers[Kind.HELD] for place in places) * MOST_ENTRIES < most:
-            return 0
-        return sum([await self._in_flight_of(place) for place in places])
-
-    async def _in_flight_of(self, place: Place) -> int:
-        if place.directory.numbers[Kind.HELD] <= MOST_COUNTED:
-            return (await browse.count(place)).in_flight
-        at_s, number = self._counted.get(place.number, (0.0, 0))
-        if monotonic() - at_s > COUNTED_S:
-            number = (await browse.count(place)).in_flight
-            self._counted[place.number] = (monotonic(), number)
-        return number
 
     # Messages by their ids.
 
@@ -405,69 +376,20 @@ class IndexedQueues:
 
     async def close(self, queue: QueueRecord, numbers: Sequence[int]) -> None:
         """They take no more messages, being empty. Raises `StillHolds` if one is not, and then all go on."""
-        if queue.fifo:
-            return
-        places = [self.place(queue, number) for number in numbers]
-        try:
-            for place in places:
-                await place.directory.shut()
-                place.voice.shut()
-            for place in places:
-                await self._see_empty(place)
-        except StillHolds:
-            # Whoever goes on with its messages shall not find it closed.
-            with contextlib.suppress(StoreError):
-                await at_once(*(place.directory.open_again() for place in places))
-            raise
-        except BaseException:
-            for place in places:
-                self._tasks.run(place.directory.open_again())
-            raise
-
-    async def _see_empty(self, place: Place) -> None:
-        """Raises `StillHolds`."""
-        deadline_s = monotonic() + SHUT_S
-        while True:
-            await place.directory.look(everything=True)
-            now_us = self._clock.now_us()
-            segments = list(place.directory.segments.values())
-            if all(each.is_closed(now_us) or each.kind is Kind.HELD for each in segments):
-                break
-            if monotonic() > deadline_s:
-                raise StillHolds("another front-end may still put messages into a physical queue that was to go")
-            await asyncio.sleep(0.02)
-        # Messages go from segments of those that were sent to those that are held, never back.
-        if (await browse.count(place)).total or (await browse.count(place)).total:
-            raise StillHolds("a physical queue that was to go holds messages")
+        if not queue.fifo:
+            await self._removal.close([self.place(queue, number) for number in numbers])
 
     async def clear(self, uid: str, records: Sequence[PhysicalRecord]) -> None:
         """Remove all that physical queues have which are no more. Raises `StoreError`."""
         for record in records:
             if (known := self._places.pop(record.number, None)) is not None:
                 known.forget()
-            await self._replicas.notes.add(CLEARED, _note(uid, record))
-        await asyncio.sleep(HEARD_S)
-        for record in records:
-            place = self._make(uid, record)
-            await self._clear(place)
-            place.forget()
-            await self._replicas.notes.drop(CLEARED, _note(uid, record))
+        await self._removal.clear(uid, records)
 
     async def begin(self) -> None:
         """Clear what others have left. Raises `StoreError`."""
-        for note in await self._replicas.notes.read(CLEARED):
-            uid, number, prefix = note.split(" ", 2)
-            self._tasks.run(self.clear(uid, [PhysicalRecord(int(number), prefix)]))
-
-    async def _clear(self, place: Place) -> None:
-        if not await place.directory.shut():
-            return
-        await place.directory.look(everything=True)
-        for segment in list(place.directory.segments.values()):
-            spots = await self.tables.read_segment(place.name, segment.number)
-            await self.tables.drop_messages(place.queue, {spot.id for spot in spots})
-            await place.directory.remove(segment)
-        await place.directory.clear_cursor()
+        for uid, record in await self._removal.left():
+            self._tasks.run(self.clear(uid, [record]))
 
 
 def _is_fast(queue: QueueRecord) -> bool:
@@ -484,7 +406,3 @@ def _is_agreed_on(draft: Draft, before_us: int) -> bool:
 def _order(queue: QueueRecord, want: Want) -> Order:
     is_auto = queue.attributes.get("RockdoveOrderHint") == "auto"
     return Order(None if is_auto else want.order_hint, queue.attributes.get(DRAW) == LITERAL)
-
-
-def _note(uid: str, record: PhysicalRecord) -> str:
-    return f"{uid} {record.number} {record.prefix}"
