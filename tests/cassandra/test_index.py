@@ -46,7 +46,7 @@ def cut_off(front: Front, step: str, is_done: bool) -> None:
     execute = session._execute
     is_dead = False
 
-    def dying(done: Callable[[Any], None], text: str, statement: Any, host: Any = None) -> None:
+    def dying(done: Callable[[Any], None], text: str, statement: Any) -> None:
         nonlocal is_dead
         if is_dead:
             return
@@ -55,7 +55,7 @@ def cut_off(front: Front, step: str, is_done: bool) -> None:
             if is_done:
                 execute(lambda rows: None, text, statement)
             return
-        execute(done, text, statement, host)
+        execute(done, text, statement)
 
     session._execute = dying  # type: ignore[method-assign]
 
@@ -109,12 +109,12 @@ def test_a_state_that_comes_late_still_has_its_entry(keyspace: Keyspace) -> None
         session, late = slow.store.session, []
         execute = session._execute
 
-        def delay(done: Callable[[Any], None], text: str, statement: Any, host: Any = None) -> None:
+        def delay(done: Callable[[Any], None], text: str, statement: Any) -> None:
             if text == schema.PUT_STATE:
                 late.append(statement)
                 asyncio.get_running_loop().call_soon(done, StoreInterrupted("late"))
             else:
-                execute(done, text, statement, host)
+                execute(done, text, statement)
 
         session._execute = delay  # type: ignore[method-assign]
         with pytest.raises(StoreError, match="late"):

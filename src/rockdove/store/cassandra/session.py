@@ -8,6 +8,7 @@ import secrets
 import socket
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from time import monotonic
 from typing import Any
 
@@ -35,7 +36,6 @@ from cassandra.policies import (
     RetryPolicy,
     TokenAwarePolicy,
 )
-from cassandra.pool import Host
 from cassandra.query import BatchStatement, BatchType, BoundStatement, PreparedStatement, tuple_factory
 
 from rockdove.core.errors import DataFolderError, StoreError, StoreInterrupted
@@ -253,11 +253,26 @@ class Session:
         return await _rows(lambda done: self.execute(done, text, values))
 
     async def ask_first_node(self, text: str) -> list[Row]:
-        """The same node for all services, as long as it can be reached. Raises `StoreError`."""
-        cluster = self._cluster
-        hosts = [] if cluster is None else [host for host in cluster.metadata.all_hosts() if host.is_up]
-        first = min(hosts, key=lambda host: str(host.host_id), default=None)
-        return await _rows(lambda done: self._execute(done, text, self._prepared[text].bind(()), first))
+        """Of the nodes that can be reached always the same one, whichever service asks.
+
+        Raises `StoreError`, which says nothing of the other nodes.
+        """
+        cluster, session = self._cluster, self._session
+        if cluster is None or session is None:
+            raise Away("the connection to Cassandra is closed")
+        pools = session.get_pool_state()
+        hosts = [host for host in cluster.metadata.all_hosts() if host.is_up and host in pools]
+        if not hosts:
+            raise Away("no node can be reached")
+        first = min(hosts, key=lambda host: str(host.host_id))
+        answer: Future[list[Row]] = Future()
+        answer.set_running_or_notify_cancel()
+        asked = session.execute_async(self._prepared[text].bind(()), timeout=CHECK_S, host=first)
+        asked.add_callbacks(lambda rows: answer.set_result(list(rows)), answer.set_exception)
+        try:
+            return await asyncio.wrap_future(answer)
+        except (NoHostAvailable, DriverException, RequestExecutionException) as error:
+            raise StoreError(f"{first} does not answer: {_reason(error)}") from None
 
     async def ask_serial(self, text: str, *values: Any) -> list[Row]:
         """A read that finds out what has become of conditional statements. Raises `StoreError`."""
@@ -283,9 +298,7 @@ class Session:
         batch.serial_consistency_level = ConsistencyLevel.LOCAL_SERIAL
         return await _rows(lambda done: self._execute(done, rows[0][0], batch))
 
-    def _execute(
-        self, done: Done[list[Row]], text: str, statement: BoundStatement | BatchStatement, host: Host | None = None
-    ) -> None:
+    def _execute(self, done: Done[list[Row]], text: str, statement: BoundStatement | BatchStatement) -> None:
         session = self._session
         if session is None:
             self._loop.call_soon(done, Away("the connection to Cassandra is closed"))
@@ -294,16 +307,10 @@ class Session:
             self._loop.call_soon(done, Away(self.refusal))
             return
         self.made[text] += 1
-        self._send(session, statement, text.startswith("SELECT"), done, self._loop.time() + PATIENCE_S, host)
+        self._send(session, statement, text.startswith("SELECT"), done, self._loop.time() + PATIENCE_S)
 
     def _send(
-        self,
-        session: DriverSession,
-        statement: Any,
-        is_read: bool,
-        done: Done[list[Row]],
-        until_s: float,
-        host: Host | None,
+        self, session: DriverSession, statement: Any, is_read: bool, done: Done[list[Row]], until_s: float
     ) -> None:
         def sent_nothing(error: Exception) -> None:
             # In the driver's thread: the connection takes no more at the moment.
@@ -314,9 +321,9 @@ class Session:
                 self._came_not(error, done)
 
         def wait(_: Any) -> None:
-            self._loop.call_later(BUSY_S, self._send, session, statement, is_read, done, until_s, host)
+            self._loop.call_later(BUSY_S, self._send, session, statement, is_read, done, until_s)
 
-        future = session.execute_async(statement, host=host)
+        future = session.execute_async(statement)
 
         def failed(error: Exception) -> None:
             # In the driver's thread. What was asked of a node that was lost, or of several, may be done by one of them.
