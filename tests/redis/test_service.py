@@ -420,3 +420,27 @@ def test_sends_go_where_no_weight_is_if_all_with_a_weight_are_gone(one: Server, 
         until(partial(is_told, one, f"{victim.endpoint} is back"))
     assert status_of_send(sqs, url) == 200
     web.close()
+
+
+def test_who_listens_is_not_cut_off_for_large_answers(one: Server, servers: RedisServers) -> None:
+    """By default Redis cuts off a connection that listens when 32 MiB of answers wait for it."""
+    for each in servers.all:
+        each.say("CONFIG", "SET", "client-output-buffer-limit", "pubsub 100kb 100kb 1")
+    sqs = one.client()
+    with contextlib.closing(Web(one.port)) as web:
+        _lease_while_listening(web, sqs)
+
+
+def _lease_while_listening(web: Web, sqs: Any) -> None:
+    quiet, large = web.create("quiet"), web.create("large", RockdovePhysicalQueues="3")
+    for _ in range(12):
+        sqs.send_message(QueueUrl=large, MessageBody="x" * 1_000_000)
+    with ThreadPoolExecutor(1) as threads:
+        held = threads.submit(sqs.receive_message, QueueUrl=quiet, WaitTimeSeconds=20)
+        for sequence in range(2):
+            lease = {"QueueUrl": large, "Consumer": "c", "Shard": 0, "Sequence": sequence, "Max": 6}
+            reply = web.call("Rockdove.LeaseBatch", lease)
+            assert reply.status == 200, reply.text
+            assert len(reply.json["Messages"]) == 6
+        web.call("SendMessage", {"QueueUrl": quiet, "MessageBody": "woken"})
+        assert [message["Body"] for message in held.result()["Messages"]] == ["woken"]

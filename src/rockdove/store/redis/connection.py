@@ -33,7 +33,7 @@ class Connection(asyncio.Protocol):
         self._out: list[bytes] = []
         self.is_open = False
         # When something was heard last.
-        self._heard_s = 0.0
+        self.heard_s = self._loop.time()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports do not derive from asyncio's.
@@ -48,7 +48,7 @@ class Connection(asyncio.Protocol):
         self._lost(self, pending)
 
     def data_received(self, data: bytes) -> None:
-        self._heard_s = self._loop.time()
+        self.heard_s = self._loop.time()
         self._reader.feed(data)
         while True:
             try:
@@ -90,7 +90,7 @@ class Connection(asyncio.Protocol):
     @property
     def silent_since_s(self) -> float | None:
         """Since when nothing was heard, though an answer is due; None: none is. A long answer is heard as it comes."""
-        return max(self._pending[0][1], self._heard_s) if self._pending else None
+        return max(self._pending[0][1], self.heard_s) if self._pending else None
 
     def abort(self) -> None:
         if self._transport is not None:

@@ -7,6 +7,7 @@ import asyncio
 import secrets
 from collections import defaultdict
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -29,9 +30,13 @@ from rockdove.store.redis.servers import Servers
 
 # Messages that one call claims or settles at most: others wait for so long.
 AT_ONCE = 1_000
-# Seconds between two tries while another front-end makes the same lease, and how many there are.
+# Seconds between two tries while another front-end makes the same lease, or may give messages back, at first and later;
+# and for how long it is tried: longer than it takes to find out what somebody who has died has left.
 BUSY_S = 0.02
-MOST_TRIES = 500
+LATER_S = 0.5
+MOST_S = 12.0
+# Seconds after which whoever makes a lease says that he is still at it: a third of MAKING_US in functions/lease.lua.
+RENEW_S = 1.0
 
 
 class _Some(Struct):
@@ -42,6 +47,14 @@ class _Some(Struct):
 
     def __str__(self) -> str:
         return f"{self.number}:{' '.join(self.names)}"
+
+
+class _NotYet(Exception):
+    """It cannot be made at the moment, for this reason."""
+
+    def __init__(self, reason: str, claims: list[tuple[int, Claimed]]) -> None:
+        super().__init__(reason)
+        self.claims = claims
 
 
 class RedisLeases:
@@ -66,34 +79,43 @@ class RedisLeases:
 
     async def _lease(self, name: LeaseName, parts: Sequence[RedisPhysical], want: Want, even_empty: bool) -> Leased:
         turn = self._turns.setdefault(name, asyncio.Lock())
+        until_s, pause_s = monotonic() + MOST_S, BUSY_S
+        met: list[tuple[int, Claimed]] = []
         async with turn:
-            for _ in range(MOST_TRIES):
-                leased = await self._try(name, parts, want, even_empty)
-                if leased is not None:
-                    return leased
-                await asyncio.sleep(BUSY_S)
-        raise StoreError("others are making the same lease")
+            while True:
+                try:
+                    leased = await self._try(name, parts, want, even_empty)
+                except _NotYet as reason:
+                    met += reason.claims
+                    if monotonic() > until_s:
+                        raise StoreError(str(reason)) from None
+                else:
+                    return replace(leased, claims=met + leased.claims) if met else leased
+                await asyncio.sleep(pause_s)
+                pause_s = min(1.5 * pause_s, LATER_S)
 
-    async def _try(
-        self, name: LeaseName, parts: Sequence[RedisPhysical], want: Want, even_empty: bool
-    ) -> Leased | None:
-        """None: somebody else makes it."""
+    async def _try(self, name: LeaseName, parts: Sequence[RedisPhysical], want: Want, even_empty: bool) -> Leased:
+        """Raises `_NotYet`."""
         token = secrets.token_hex(8)
         reply = await self._at_home(name.queue, "rd_lease_begin", self._clock.now_us(), _text(name), token)
         if reply == b"ended":
             return Leased(Outcome.ENDED, [], 0, [])
         if reply == b"busy":
-            return None
+            raise _NotYet("others are making the same lease", [])
         if reply != b"new":
             return await self._again(reply)
         attempt = _Attempt(self, name, token)
         try:
             claims = await attempt.claim(parts, want)
-        except StoreError:
+        except (StoreError, _NotYet):
             await attempt.give_up()
             raise
         found = [entry for _, claimed in claims for entry in claimed.entries]
         dead = any(claimed.dead for _, claimed in claims)
+        if not found and even_empty and not dead and want.limit and attempt.others_claim:
+            # An empty lease is for ever, and they may give back what they have claimed.
+            await attempt.leave()
+            raise _NotYet("others are leasing the messages of the queue, and may not come to an end with it", claims)
         if not found and (not even_empty or dead or not want.limit):
             await attempt.leave()
             return Leased(Outcome.NOTHING, [], 0, claims, landing=name.queue in self._servers.landing)
@@ -239,9 +261,15 @@ class RedisLeases:
 
     # For an attempt.
 
-    async def claim_some(self, part: RedisPhysical, token: str, want: Want) -> Claimed:
+    async def claim_some(self, part: RedisPhysical, token: str, want: Want) -> tuple[Claimed, bool]:
+        """Also whether others have claimed there, and may give it back."""
         words: tuple[Word, ...] = (self._clock.now_us(), token, *wanted(want))
-        return part.claimed(await part.server.ask("rd_lease_claim", part.key, *words))
+        reply = await part.server.ask("rd_lease_claim", part.key, *words)
+        return part.claimed(reply), reply != b"gone" and bool(reply[6])
+
+    async def renew(self, name: LeaseName, token: str) -> bool:
+        """Whether it is still the caller's to make."""
+        return bool(await self._at_home(name.queue, "rd_lease_renew", self._clock.now_us(), _text(name), token))
 
     async def make(self, name: LeaseName, token: str, messages: Sequence[_Some]) -> Any:
         number = sum(len(some.names) for some in messages)
@@ -264,6 +292,9 @@ class _Attempt:
         self._name = name
         self._token = token
         self._messages: list[_Some] = []
+        self._renewed_s = monotonic()
+        # Whether others have claimed where it has looked, and may give it back.
+        self.others_claim = False
 
     async def claim(self, parts: Sequence[RedisPhysical], want: Want) -> list[tuple[int, Claimed]]:
         """What each physical queue gives, one after another; those that are away are left out, unless all are."""
@@ -287,8 +318,10 @@ class _Attempt:
         """In pieces: while one is claimed, the server does nothing else."""
         whole = Claimed([], [])
         while want.limit > 0 and want.room_bytes > 0:
+            await self._renew()
             limit = min(want.limit, AT_ONCE)
-            claimed = await self._leases.claim_some(part, self._token, replace(want, limit=limit))
+            claimed, others = await self._leases.claim_some(part, self._token, replace(want, limit=limit))
+            self.others_claim = self.others_claim or others
             if claimed.entries:
                 names = [entry_name(entry.id) for entry in claimed.entries]
                 self._messages.append(_Some(part.record.number, names))
@@ -301,11 +334,20 @@ class _Attempt:
                 break
         return whole
 
-    async def make(self, found: list[Entry], claims: list[tuple[int, Claimed]]) -> Leased | None:
+    async def _renew(self) -> None:
+        """Raises `_NotYet`."""
+        if monotonic() - self._renewed_s > RENEW_S:
+            if not await self._leases.renew(self._name, self._token):
+                raise _NotYet("others have begun to make the same lease", [])
+            self._renewed_s = monotonic()
+
+    async def make(self, found: list[Entry], claims: list[tuple[int, Claimed]]) -> Leased:
         reply = await self._leases.make(self._name, self._token, self._messages)
         if reply in (b"void", b"ended"):
             await self._void()
-            return Leased(Outcome.ENDED, [], 0, claims) if reply == b"ended" else None
+            if reply == b"void":
+                raise _NotYet("others have begun to make the same lease", claims)
+            return Leased(Outcome.ENDED, [], 0, claims)
         for number in {some.number for some in self._messages}:
             self._leases.confirm(number, self._token)
         return Leased(Outcome.MADE, found, int(reply[0]), claims, len(found))

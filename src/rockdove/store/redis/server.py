@@ -103,8 +103,10 @@ class Server:
         self._pushed = pushed
         self._loop = loop
         self._connection: Connection | None = None
+        # What is published comes on one of its own: Redis cuts off who listens if 32 MiB of answers wait for him.
+        self._ears: Connection | None = None
         # Connected, but not yet `joined`.
-        self._new: Connection | None = None
+        self._new: list[Connection] = []
         # Of the connection; None: nothing was promised on it yet.
         self._copies: Copies | None = None
         self._task: asyncio.Task[None] | None = None
@@ -144,7 +146,7 @@ class Server:
         self._is_closing = True
         if self._task is not None:
             self._task.cancel()
-        for connection in (self._connection, self._new):
+        for connection in (self._connection, self._ears, *self._new):
             if connection is not None:
                 connection.close()
 
@@ -258,14 +260,14 @@ class Server:
     def listen(self, channel: str) -> None:
         if channel not in self._channels:
             self._channels[channel] = None
-            if self._connection is not None:
-                self._connection.say(("SUBSCRIBE", channel))
+            if self._ears is not None:
+                self._ears.say(("SUBSCRIBE", channel))
 
     def unlisten(self, channel: str) -> None:
         if channel in self._channels:
             del self._channels[channel]
-            if self._connection is not None:
-                self._connection.say(("UNSUBSCRIBE", channel))
+            if self._ears is not None:
+                self._ears.say(("UNSUBSCRIBE", channel))
 
     def _heard(self, notice: list[Any]) -> None:
         if notice[0] == b"message":
@@ -286,9 +288,9 @@ class Server:
             await self._watch()
 
     def _fail(self, error: Exception) -> None:
-        if self._new is not None:
-            self._new.abort()
-            self._new = None
+        for connection in self._new:
+            connection.abort()
+        self._new.clear()
         if isinstance(error, TimeoutError):
             self.trouble = "it does not answer"
         elif isinstance(error, OSError):
@@ -305,26 +307,33 @@ class Server:
             log.warning("the Redis server %s cannot be used: %s", self, self.trouble, extra={"event": "server-away"})
 
     async def _connect(self) -> None:
-        connection = self._new = await connect(*self.endpoint, self._heard, self._lost)
-        address = self._address
-        login = ("AUTH", address.user or "default", address.password) if address.password is not None else ()
-        await self._tell(connection, "HELLO", 3, *login)
-        if address.database:
-            await self._tell(connection, "SELECT", address.database)
+        connection = await self._reach()
+        if self._address.database:
+            await self._tell(connection, "SELECT", self._address.database)
         await self._load(connection)
         await self._joined(self, partial(self._tell, connection))
-        if not connection.is_open:
-            raise ServerAway("the connection was lost")
         await self._count_copies(connection)
-        self._connection, self._new = connection, None
+        ears = await self._reach()
+        if not (connection.is_open and ears.is_open):
+            raise ServerAway("the connection was lost")
+        self._connection, self._ears = connection, ears
+        self._new.clear()
         self._copies = None
         for channel in self._channels:
-            connection.say(("SUBSCRIBE", channel))
+            ears.say(("SUBSCRIBE", channel))
         self.trouble = None
         if self._told is not None:
             self._told = None
             log.warning("the Redis server %s is back", self, extra={"event": "server-back"})
         self._is_back(self)
+
+    async def _reach(self) -> Connection:
+        connection = await connect(*self.endpoint, self._heard, self._lost)
+        self._new.append(connection)
+        address = self._address
+        login = ("AUTH", address.user or "default", address.password) if address.password is not None else ()
+        await self._tell(connection, "HELLO", 3, *login)
+        return connection
 
     async def _count_copies(self, connection: Connection) -> None:
         """See whether enough copies follow it."""
@@ -361,9 +370,10 @@ class Server:
         return await outcome_of(lambda done: self._call(connection, done, words))
 
     async def _watch(self) -> None:
-        """Until the connection is lost; one that is silent for too long is given up."""
-        connection = self._connection
-        while connection is not None and connection.is_open:
+        """Until a connection is lost; a server that is silent for too long is given up."""
+        connection, ears = self._connection, self._ears
+        silence, deaf = Silence(self._loop.time()), Silence(self._loop.time())
+        while connection is not None and ears is not None and connection.is_open and ears.is_open:
             since_s = connection.silent_since_s
             if since_s is None and self._refuses:
                 connection.call(("SET", PROBE, "1"), self._told_probe)
@@ -371,7 +381,12 @@ class Server:
                 connection.call(("INFO", "replication"), self._told_copies)
             elif since_s is None:
                 connection.call(("PING",), lambda reply: None)
-            elif self._loop.time() - since_s > PATIENCE_S:
+            now_s = self._loop.time()
+            if ears.silent_since_s is None and now_s - ears.heard_s > PATIENCE_S:
+                ears.call(("PING",), lambda reply: None)
+            silent_s = silence.lasts(since_s, now_s)
+            deaf_s = deaf.lasts(ears.silent_since_s, now_s)
+            if max(silent_s, deaf_s) > PATIENCE_S:
                 self.trouble = "it does not answer"
                 connection.abort()
             try:
@@ -381,8 +396,11 @@ class Server:
             return
 
     def _lost(self, connection: Connection, pending: list[Answered]) -> None:
-        if connection is self._connection:
-            self._connection = None
+        if connection is self._connection or connection is self._ears:
+            for each in (self._connection, self._ears):
+                if each is not None and each is not connection:
+                    each.abort()
+            self._connection = self._ears = None
             if self.trouble is None:
                 self.trouble = "the connection was lost"
             if not self._is_closing:
@@ -392,6 +410,30 @@ class Server:
         error = StoreInterrupted(f"the connection to the Redis server {self} was lost")
         for answered in pending:
             answered(error)
+
+
+class Silence:
+    """For how long a server has been silent, as far as this process was there to hear it.
+
+    A process that was busy for a second finds what came meanwhile only after it has looked at the time.
+    """
+
+    def __init__(self, now_s: float) -> None:
+        self._looked_s = now_s
+        self._since_s: float | None = None
+        self._lasts_s = 0.0
+
+    def lasts(self, since_s: float | None, now_s: float) -> float:
+        """Seconds, if it began then and is looked at every `LOOK_S` seconds."""
+        passed_s, self._looked_s = min(now_s - self._looked_s, 2 * LOOK_S), now_s
+        if since_s is None:
+            self._lasts_s = 0.0
+        elif since_s == self._since_s:
+            self._lasts_s += passed_s
+        else:
+            self._lasts_s = min(now_s - since_s, passed_s)
+        self._since_s = since_s
+        return self._lasts_s
 
 
 def _fields(library: Any) -> dict[Any, Any]:

@@ -10,12 +10,14 @@
 --   rd:leasing   set: queues with any of this whose home is this server
 --   rd:ending    sorted set: "uid:token" of leases that have ended, by time
 --   <q>:l    hash: entry -> "token us": leased by, and visible from before
+--   <q>:lu   set: tokens that have claimed here, and may not be made
 --   rd:claimed   sorted set: "number:token" of what is claimed for a lease that may not be made, by time
 --
 -- A lease is its consumer, NUL, and shard and sequence in twenty digits each. A front-end that makes one says so at the
 -- home and has the name to itself. It claims from one physical queue after another under a token, and has the home write
 -- down what it got: that decides. If it dies before that, another asks the home what has become of the token, and the
--- home then gives it no lease any more. The end of a lease is decided at the home, too.
+-- home then gives it no lease any more. Who takes long says now and then that he is still at it. The end of a lease is
+-- decided at the home, too.
 
 -- So long a name stays with whoever makes the lease, if he is not heard of.
 local MAKING_US = 3 * 1000000
@@ -64,6 +66,13 @@ end
 local function is_making(h, lease, token)
   local making = call('HGET', h .. ':lb', lease)
   return making and string.match(making, '^%x+') == token
+end
+
+-- now, lease, token. The caller still makes it; 0 if somebody else may by now.
+local function lease_renew(keys, args)
+  if not is_making(keys[1], args[2], args[3]) then return 0 end
+  call('HSET', keys[1] .. ':lb', args[2], args[3] .. ' ' .. args[1])
+  return 1
 end
 
 -- now, lease, token, number of messages, then the messages. 'void': somebody else may make it; 'ended'; or what is kept.
@@ -239,14 +248,16 @@ end
 -- Physical queues.
 
 local function mark_claimed(q, token, now)
+  call('SADD', q .. ':lu', token)
   call('ZADD', 'rd:claimed', now, string.sub(q, 5, -2) .. ':' .. token)
 end
 
 local function unmark_claimed(q, token)
+  call('SREM', q .. ':lu', token)
   call('ZREM', 'rd:claimed', string.sub(q, 5, -2) .. ':' .. token)
 end
 
--- now, token, then what is wanted. As a claim's.
+-- now, token, then what is wanted. As a claim's; then 1 if others have claimed here for leases that may not be made.
 local function lease_claim(keys, args)
   local q, now, token = keys[1], tonumber(args[1]), args[2]
   if not exists(q) then return 'gone' end
@@ -256,8 +267,10 @@ local function lease_claim(keys, args)
   local draw, size, expired = take(q, kind, want, now, LEASED, function(item)
     call('HSET', q .. ':l', item.entry, token .. ' ' .. integer(item.us))
   end)
+  local others = call('SCARD', q .. ':lu') - call('SISMEMBER', q .. ':lu', token)
   if #draw.entries > 0 then mark_claimed(q, token, now) end
-  return {next_of(q, kind), integer(now), integer(size), expired, shown(q, draw.entries), shown(q, draw.dead)}
+  return {next_of(q, kind), integer(now), integer(size), expired, shown(q, draw.entries), shown(q, draw.dead),
+    others > 0 and 1 or 0}
 end
 
 -- Token and time before the lease of a leased entry.
@@ -352,6 +365,7 @@ local function lease_unfinished(keys, args)
 end
 
 register('rd_lease_begin', lease_begin)
+register('rd_lease_renew', lease_renew)
 register('rd_lease_make', lease_make)
 register('rd_lease_leave', lease_leave)
 register('rd_lease_ask', lease_ask)

@@ -181,7 +181,7 @@ local function sweep()
     end
   end
   if left < PIECES then return 1 end
-  for _, of in ipairs({'', ':m', ':r', ':g', ':l', ':e', ':a', ':al', ':i', ':d', ':y', ':p', ':pt', ':x:', ':h',
+  for _, of in ipairs({'', ':m', ':r', ':g', ':l', ':lu', ':e', ':a', ':al', ':i', ':d', ':y', ':p', ':pt', ':x:', ':h',
     ':hm', ':f', ':loud', ':v', ':t', ':tm', ':u'}) do
     call('UNLINK', q .. of)
   end

@@ -1,0 +1,70 @@
+"""Leases that take long, and messages that were claimed for a lease of which nobody knows yet whether it is made."""
+
+from typing import Any
+
+import pytest
+
+from rockdove.core.errors import StoreError
+from rockdove.store.base.lease import Outcome
+from rockdove.store.redis import lease
+from rockdove.store.redis.lease import RedisLeases
+from rockdove.store.redis.store import RedisStore
+from tests.redis.test_cut import dies, finish, full
+from tests.support.store import Bench, Queue, bodies
+
+# A lease asks its home to begin, claims from both physical queues, and then asks the home to make it.
+MAKES = 4
+
+
+def test_one_that_takes_long_is_made(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others look after what is unfinished, and its name is not theirs."""
+    queue = bench.queue(physical=4)
+    for at in range(8):
+        queue.send(str(at), at=at % 4)
+    claim = RedisLeases.claim_some
+
+    async def slow(self: RedisLeases, *words: Any) -> Any:
+        claimed = await claim(self, *words)
+        bench.advance(2)
+        store = bench.inner
+        assert isinstance(store, RedisStore)
+        await store.mender.mend()
+        return claimed
+
+    monkeypatch.setattr(RedisLeases, "claim_some", slow)
+    monkeypatch.setattr(lease, "RENEW_S", 0.0)
+    made = queue.lease(0)
+    assert made.outcome is Outcome.MADE
+    assert sorted(bodies(made.entries)) == [str(at) for at in range(8)]
+    assert queue.ack(0)[:2] == (1, 8)
+
+
+def test_none_is_made_empty_while_others_may_give_messages_back(bench: Bench) -> None:
+    queue = _in_limbo(bench)
+    assert queue.lease(0, consumer="other", even_empty=False).outcome is Outcome.NOTHING
+    # It is found out within a few seconds that the first one died.
+    made = queue.lease(0, consumer="other")
+    assert made.outcome is Outcome.MADE
+    assert sorted(bodies(made.entries)) == [str(at) for at in range(6)]
+
+
+def test_who_cannot_find_out_makes_none(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "MOST_S", 0.0)
+
+    async def mend(self: RedisLeases, *words: Any) -> None: ...
+
+    with monkeypatch.context() as nobody_mends:
+        nobody_mends.setattr(RedisLeases, "finish", mend)
+        queue = _in_limbo(bench)
+        with pytest.raises(StoreError, match="others are leasing the messages of the queue"):
+            queue.lease(0, consumer="other")
+    bench.reopen()
+    finish(bench)
+    assert len(queue.lease(0, consumer="other").entries) == 6
+
+
+def _in_limbo(bench: Bench) -> Queue:
+    """A queue whose messages were claimed by a front-end that died before its lease was made."""
+    queue = full(bench, fifo=False)
+    assert dies(bench, MAKES, False, bench.leases.lease, *queue.lease_words(0), mends=False)
+    return queue
