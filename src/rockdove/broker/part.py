@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from rockdove.broker.queue import Queue, slot
 from rockdove.core.errors import InvalidParameterValue
-from rockdove.core.queue import QueueRecord
+from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store.base import Physical
 
 MARK = "~"
@@ -14,7 +14,10 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,3}", re.ASCII)
 
 
 class PartQueue(Queue):
-    """For messages only: all else is the logical queue's, and so are receipt handles and permissions."""
+    """For messages only: all else is the logical queue's, and so are receipt handles and permissions.
+
+    Receives also take what is in physical queues that leave: who has a consumer for each physical queue has none there.
+    """
 
     is_part = True
 
@@ -23,6 +26,9 @@ class PartQueue(Queue):
         self._whole = whole
         super().__init__(_only(whole, index), whole.region, whole.store, whole.clock, whole.events)
         whole.parts[index] = self
+
+    def _also_received(self) -> list[PhysicalRecord]:
+        return self._whole.record.leaving
 
     @property
     def whole(self) -> Queue:

@@ -87,8 +87,10 @@ class Queue:
         self._away: dict[int, float] = {}
         # Those that leave of a FIFO queue, the oldest generation first.
         self.former: list[list[Physical]] = []
-        # What receives visit: all that is not down.
+        # What receives take messages from, and of that what they visit: all that is not down.
+        self.received: list[Physical] = []
         self.visited: list[Physical] = []
+        self._received_records: list[PhysicalRecord] = []
         self._next_visit = -1
         self._choice: PolicyChoice | None = None
         self.dequeue: DequeuePolicy
@@ -117,14 +119,17 @@ class Queue:
         self.record = record
         self.settings: Settings = attribute.settings(record.attributes, record.fifo)
         self.policy = permission.of(record.attributes.get("Policy"))
-        before = self.physical_records
+        before = self._received_records
         self.physical: list[Physical] = [self.store.physical(record, part) for part in record.physical]
+        also = self._also_received()
+        self.received = self.physical + [self.store.physical(record, part) for part in also]
         self.physical_records = list(record.physical)
-        if self.physical_records != before:
+        self._received_records = self.physical_records + also
+        if self._received_records != before:
             self._rotation = Rotation(record.physical)
-            pairs = zip(self.physical, record.physical, strict=True)
+            pairs = zip(self.received, self._received_records, strict=True)
             self.visited = [physical for physical, part in pairs if part.state is not PhysicalState.DOWN]
-            self.is_plain = len(self.physical) == 1 and record.physical[0].state is PhysicalState.UP
+            self.is_plain = len(self.received) == 1 and record.physical[0].state is PhysicalState.UP
             self.staying = len(record.staying)
             self.former = self._former() if record.fifo else []
             self.numbers = []
@@ -139,6 +144,10 @@ class Queue:
             self._choose(self.settings.dequeue)
         for part in list(self.parts.values()):
             part.refresh()
+
+    def _also_received(self) -> list[PhysicalRecord]:
+        """Physical queues that are not its own, and that receives take messages from, too."""
+        return []
 
     def _former(self) -> list[list[Physical]]:
         generations: dict[int, list[Physical]] = {}
@@ -225,12 +234,12 @@ class Queue:
 
     def next_visible_us(self, after_us: int) -> int | None:
         """When the next message becomes visible that was not yet at that time, as far as is known without I/O."""
-        times = [t for physical in self.physical if (t := physical.hint().next_us) is not None and t > after_us]
+        times = [t for physical in self.received if (t := physical.hint().next_us) is not None and t > after_us]
         return min(times, default=None)
 
     def may_hold_any(self) -> bool:
         """False only if there was no message at all."""
-        return any(physical.hint().may_hold_any for physical in self.physical)
+        return any(physical.hint().may_hold_any for physical in self.received)
 
     def waiting(self, index: int) -> int:
         return self.numbers[index] if index < len(self.numbers) else 0
@@ -269,7 +278,7 @@ class Queue:
         return False
 
     def _listen(self) -> None:
-        self._listened = list(self.physical)
+        self._listened = list(self.received)
         for physical in self._listened:
             self.store.listen(physical)
 

@@ -167,3 +167,50 @@ def test_who_waits_for_one_that_leaves_is_told(live: RunningService, make_live: 
     queue.set(RockdovePhysicalQueues="2")
     part(queue, 1).send("m")
     assert part(queue, 1).bodies() == ["m"]
+
+
+def test_what_leaves_is_received_by_those_who_stay(make: QueueMaker) -> None:
+    """Each physical queue may have a consumer of its own; one that leaves has none."""
+    queue = make(RockdovePhysicalQueues="3")
+    for at in range(3):
+        part(queue, at).send_all(f"{at} a", f"{at} b")
+    queue.set(RockdovePhysicalQueues="1")
+    stays = part(queue, 0)
+    # What is in its own is counted there.
+    assert stays.counts() == (2, 0, 0)
+    assert sorted(taken(stays)) == ["0 a", "0 b", "1 a", "1 b", "2 a", "2 b"]
+    assert queue.counts() == (0, 0, 0)
+
+
+def test_who_waits_gets_what_leaves(live: RunningService, make_live: QueueMaker) -> None:
+    queue = make_live(RockdovePhysicalQueues="2")
+    part(queue, 1).send("m")
+    (held,) = part(queue, 1).receive()
+    poll = LongPoll(live.port, part(queue, 0).url)
+    queue.set(RockdovePhysicalQueues="1")
+    assert poll.is_waiting()
+    queue.hide(held, 0)
+    assert poll.bodies() == ["m"]
+
+
+def test_groups_that_leave_keep_their_order(make: QueueMaker) -> None:
+    queue = make.fifo(RockdovePhysicalQueues="2")
+    for number in range(12):
+        queue.post(f"g{number % 3}", str(number))
+    queue.set(RockdovePhysicalQueues="1")
+    for number in range(12, 18):
+        queue.post(f"g{number % 3}", str(number))
+    got = taken(part(queue, 0))
+    assert sorted(got, key=int) == [str(number) for number in range(18)]
+    for group in range(3):
+        assert [int(body) for body in got if int(body) % 3 == group] == list(range(group, 18, 3))
+
+
+def taken(queue: SqsQueue) -> list[str]:
+    """The bodies of all that can be received, which is deleted."""
+    bodies = []
+    while found := queue.receive():
+        for message in found:
+            bodies.append(message["Body"])
+            queue.delete(message)
+    return bodies
