@@ -15,6 +15,8 @@ from tests.support.process import Process
 from tests.support.server import Server
 
 _START_TIMEOUT_S = 30
+# The same for what is done in it meanwhile.
+_SEEN_TIMEOUT_S = 240
 # The default port, and those that pages use beside it.
 _PORT = re.compile(r"\b93[0-9]{2}\b")
 # A page has to tell these itself.
@@ -65,7 +67,7 @@ class Reader:
         elif block.word.startswith("run: end "):
             self._end(block.word.removeprefix("run: end "))
         elif block.word.startswith("run: seen "):
-            self._watch(block, block.word.removeprefix("run: seen "), text)
+            self._watch(block, block.word.removeprefix("run: seen "), text, _SEEN_TIMEOUT_S)
         elif block.word.startswith("run: background "):
             self._start(block, block.word.removeprefix("run: background "), text)
         elif block.language == "console":
@@ -93,12 +95,12 @@ class Reader:
         )
         self._watch(block, terminal, shown)
 
-    def _watch(self, block: Block, terminal: str, shown: str) -> None:
+    def _watch(self, block: Block, terminal: str, shown: str, timeout_s: float = _START_TIMEOUT_S) -> None:
         process, wanted = self._terminals[terminal], pattern(shown)
         process.wait_for(
             lambda: wanted.search(plain(process.out.read_text() + process.err.read_text())) is not None,
             f"what {block.place} shows",
-            _START_TIMEOUT_S,
+            timeout_s,
         )
 
     def _end(self, terminal: str) -> None:

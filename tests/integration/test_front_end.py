@@ -142,3 +142,14 @@ def test_it_is_started_again_when_it_was_killed(
     web = Web(port)
     assert web.request("POST", "/").status == 200
     web.close()
+
+
+def test_what_is_left_of_one_that_was_killed_ends_with_it(
+    tmp_path: Path, port: int, backends: tuple[Backend, Backend]
+) -> None:
+    nginx = Nginx(tmp_path, "127.0.0.1", port)
+    asyncio.run(nginx.route([backends[1].url]))
+    os.kill(master(tmp_path), signal.SIGKILL)
+    asyncio.run(nginx.stop())
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), timeout=10)

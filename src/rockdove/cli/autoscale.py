@@ -17,9 +17,10 @@ from rockdove.cli import front_ends as fronts
 from rockdove.cli import option
 from rockdove.cli.failure import Code, Failure
 from rockdove.cli.output import Output
-from rockdove.cli.provisioning import PROVISIONERS, Wish, maker, telling_trouble
+from rockdove.cli.provisioning import PROVISIONERS, Wish, concurrency_of, maker, telling_trouble
 from rockdove.cli.service import telling
 from rockdove.client.endpoint import DEFAULT_ENDPOINT
+from rockdove.core.limits import MAX_VISIBILITY_TIMEOUT_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,12 +46,24 @@ def autoscale(
         typer.Option("--exec", metavar="CMD", help="The command that gets each body on its standard input."),
     ] = None,
     concurrency: Annotated[
-        int, typer.Option("--concurrency", metavar="N", min=1, max=1_000, help="Messages at a time of each worker.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            "--concurrency",
+            metavar="N",
+            min=1,
+            max=1_000,
+            help="Messages at a time of each worker.",
+            show_default="the handler's, or 1",
+        ),
+    ] = None,
     visibility: Annotated[
         int,
         typer.Option(
-            "--visibility", metavar="S", min=1, help="Seconds after which others get a message whose worker has died."
+            "--visibility",
+            metavar="S",
+            min=1,
+            max=MAX_VISIBILITY_TIMEOUT_S,
+            help="Seconds after which others get a message whose worker has died.",
         ),
     ] = 30,
     elastic: Annotated[
@@ -214,7 +227,7 @@ def autoscale(
         *_, account, name = url.split("/")
         return WatchTable(watch, name, account).rates
 
-    asyncio.run(_run(endpoint, region, queue, elastic, make, look, concurrency, known, for_s, drain, output))
+    asyncio.run(_run(endpoint, region, queue, elastic, make, look, concurrency_of(wish), known, for_s, drain, output))
 
 
 def _check(elastic: str | None) -> None:
@@ -287,7 +300,8 @@ async def _run(
                 raise _not_elastic(queue) from None
             finally:
                 try:
-                    if drain:
+                    # The workers of another controller's queue are not ours to end.
+                    if drain and controller.holds:
                         await _drain(provisioner)
                 finally:
                     await provisioner.close()

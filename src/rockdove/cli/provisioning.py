@@ -3,11 +3,13 @@
 import hashlib
 import os
 import re
+import socket
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -36,7 +38,7 @@ class Wish(Struct, frozen=True, kw_only=True):
     provisioner: str
     handler: str | None
     command: str | None
-    concurrency: int
+    concurrency: int | None
     visibility: int
     startup: float | None
     placing: str
@@ -60,6 +62,13 @@ def maker(wish: Wish) -> Maker:
     _refuse({"--workload": wish.workload, "--namespace": wish.namespace, "--kubeconfig": wish.kubeconfig})
     found = _handler(wish)
     return _simulated(wish, found) if wish.provisioner == "simulated" else _process(wish)
+
+
+def concurrency_of(wish: Wish) -> int:
+    """Messages at a time of each worker, as far as it is ours to say."""
+    if wish.concurrency is not None or wish.provisioner == "kubernetes":
+        return wish.concurrency or 1
+    return _handler(wish).concurrency or 1
 
 
 def _refuse(given: dict[str, object]) -> None:
@@ -87,23 +96,31 @@ def _process(wish: Wish) -> Maker:
         from rockdove.elastic.provision.process import ProcessProvisioner, worker_command
 
         what = ["--handler", wish.handler] if wish.handler is not None else ["--exec", wish.command or ""]
-        flags = [*what, "--concurrency", str(wish.concurrency), "--visibility", str(wish.visibility)]
-        return ProcessProvisioner(
-            wish.folder or _folder(client.endpoint, url),
-            worker_command(client.endpoint, wish.region, wish.queue, flags),
-            settings.slots,
-            settings.pool_size,
-            wish.startup or 0.0,
-            Placing(wish.placing),
-        )
+        flags = [*what, "--concurrency", str(concurrency_of(wish)), "--visibility", str(wish.visibility)]
+        folder = wish.folder or _folder(client.endpoint, url)
+        command = worker_command(client.endpoint, wish.region, wish.queue, flags)
+        try:
+            return ProcessProvisioner(
+                folder, command, settings.slots, settings.pool_size, wish.startup or 0.0, Placing(wish.placing)
+            )
+        except OSError as error:
+            raise Failure(f"cannot make the folder {folder} for workers: {error.strerror}") from None
 
     return make
 
 
 def _folder(endpoint: str, url: str) -> Path:
-    """The same for the next controller of the same user, and another for any other queue."""
-    name = hashlib.sha256(f"{endpoint} {url}".encode()).hexdigest()[:12]
-    return Path(tempfile.gettempdir()) / f"rockdove-workers-{os.getuid()}" / f"{url.rpartition('/')[2]}-{name}"
+    """The same for the next controller of the same user, however it spells the address; another for any other queue."""
+    service, (_, account, queue) = urlsplit(endpoint), url.rsplit("/", 2)
+    try:
+        host = socket.getaddrinfo(service.hostname, service.port, type=socket.SOCK_STREAM)[0][4][0]
+    except OSError:
+        host = service.hostname or ""
+    # A name for this machine may have two addresses.
+    host = "127.0.0.1" if host == "::1" else host
+    port = service.port or (443 if service.scheme == "https" else 80)
+    name = hashlib.sha256(f"{host} {port} {account}/{queue}".encode()).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"rockdove-workers-{os.getuid()}" / f"{queue}-{name}"
 
 
 def _simulated(wish: Wish, found: "Handler") -> Maker:
@@ -111,7 +128,7 @@ def _simulated(wish: Wish, found: "Handler") -> Maker:
         from rockdove.elastic.provision.simulated import STARTUP_S, SimulatedProvisioner
         from rockdove.elastic.worker.worker import Manners, Worker
 
-        manners = Manners(concurrency=wish.concurrency, visibility_s=wish.visibility)
+        manners = Manners(concurrency=concurrency_of(wish), visibility_s=wish.visibility)
         return SimulatedProvisioner(
             lambda number: Worker(client, f"{url}~{number}", found, manners),
             settings.slots,

@@ -10,6 +10,9 @@ from msgspec import Struct
 
 from rockdove.core import limits
 
+# What minLoad is of maxLoad, if it is not given: as with the paper's 50 and 200.
+MIN_OF_MAX = 0.25
+
 # No number is greater; a machine may take an hour to start.
 _MOST_LOAD = 1e9
 
@@ -103,6 +106,8 @@ def read(text: str) -> Elastic:
         _check_sla(sla)
         if "pool" in document:
             raise ElasticError("pool and sla do not go together: the size of the pool follows from sla")
+    if "minLoad" not in document and "maxLoad" in document:
+        document["minLoad"] = document["maxLoad"] * MIN_OF_MAX
     elastic = msgspec.convert(document, Elastic)
     if elastic.min_workers > elastic.max_workers:
         raise ElasticError(

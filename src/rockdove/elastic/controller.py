@@ -59,6 +59,11 @@ class Controller:
         self._decisions: list[Decided] = []
         self._holds = False
 
+    @property
+    def holds(self) -> bool:
+        """Whether the queue is this one's to scale, or was until it ended."""
+        return self._holds
+
     async def run(self, stopped: asyncio.Event) -> None:
         """Until it is told to stop. Raises `NotElastic`, and faults that do not pass."""
         try:
@@ -105,9 +110,11 @@ class Controller:
         joined = self._joined(parts, seen)
         measured = self._measure.look(self._clock(), elastic.period_s, parts, joined, seen, self._provisioner.start_s)
         step = Step(self._state, tuple(member.share for member in measured.members), (), measured.workers)
+        await self._provisioner.fit(elastic.slots, elastic.pool_size)
         if not paused:
             step = decide(elastic, self._state, measured)
-            await self._carry_out(step, measured, parts, seen)
+            await self._carry_out(step, measured, parts)
+        await self._repair(sum(not part.leaves for part in parts) + step.added, len(parts) + step.added, seen)
         self._state = step.state
         published = self._publish(elastic, step, measured, parts, seen)
         await self._client.put_elastic_state(self._queue, self._holder, hold_s, write(published))
@@ -158,7 +165,7 @@ class Controller:
 
     # What was decided is done.
 
-    async def _carry_out(self, step: Step, measured: Measured, parts: list[Part], seen: list[Seen]) -> None:
+    async def _carry_out(self, step: Step, measured: Measured, parts: list[Part]) -> None:
         now_s = self._clock()
         self._decisions += [_decided(now_s, decision) for decision in step.decisions]
         del self._decisions[:-MOST_DECISIONS]
@@ -170,11 +177,6 @@ class Controller:
         elif step.removed:
             await self._client.set_attributes(self._queue, {"RockdovePhysicalQueues": str(staying - 1)})
         await self._weigh(step, measured, parts)
-        try:
-            await self._repair(staying + step.added, len(parts) + step.added, seen)
-        except ProvisionerTrouble as error:
-            # What was decided stands: the next round asks again.
-            log.warning("workers cannot be started or drained: %s", error)
 
     async def _add(self, staying: int, number: int) -> None:
         await self._client.set_attributes(self._queue, {"RockdovePhysicalQueues": str(staying + number)})
@@ -199,14 +201,21 @@ class Controller:
                 await self._client.set_physical_queue(self._queue, member.number, weight=weight, state=state)
 
     async def _repair(self, staying: int, all_parts: int, seen: list[Seen]) -> None:
-        """Each physical queue has a worker, those that leave, too; and there is no worker without one."""
+        """Each physical queue that stays has a worker, also while nothing is decided; and there is none without one.
+
+        What is in those that leave, the workers of the others receive.
+        """
         running = {each.number for each in seen if not each.is_draining}
-        for number in range(staying):
-            if number not in running:
-                await self._provisioner.start(number)
-        for number in sorted(running, reverse=True):
-            if number >= all_parts:
-                await self._provisioner.drain(number)
+        try:
+            for number in range(staying):
+                if number not in running:
+                    await self._provisioner.start(number)
+            for number in sorted(running, reverse=True):
+                if number >= all_parts:
+                    await self._provisioner.drain(number)
+        except ProvisionerTrouble as error:
+            # What was decided stands: the next round asks again.
+            log.warning("workers cannot be started or drained: %s", error)
 
     # What is told.
 

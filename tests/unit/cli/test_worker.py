@@ -18,7 +18,7 @@ from tests.support.process import Process
 from tests.support.server import COMMAND, Server
 from tests.unit.cli.outcome import Cli, buffered
 
-DEADLINE_S = 40
+DEADLINE_S = 140
 SETTINGS = '{"periodS": 0.2, "minLoad": 1, "maxLoad": 3, "maxWorkers": 3, "safetyS": 0.3}'
 
 KUBERNETES = ["autoscale", "--provisioner", "kubernetes"]

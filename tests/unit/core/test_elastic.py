@@ -50,7 +50,7 @@ def test_the_pool_follows_from_the_agreement() -> None:
         ('{"slots": 1.5}', "slots must be a whole number from 1 to 1,000, not 1.5"),
         ('{"maxWorkers": 1001}', "maxWorkers must be a whole number from 1 to 1,000, not 1001"),
         ('{"minWorkers": 11}', "minWorkers must be at most maxWorkers, which is 10, not 11"),
-        ('{"maxLoad": 50}', "minLoad must be below maxLoad, which is 50, not 50"),
+        ('{"minLoad": 50, "maxLoad": 50}', "minLoad must be below maxLoad, which is 50, not 50"),
         ('{"policy": "best"}', "policy must be one of paper, model, keda, aws, least-loaded"),
         ('{"policy": {}}', "policy must be one of"),
         ('{"sla": 3}', "sla must be an object"),
@@ -65,3 +65,10 @@ def test_what_is_wrong_is_refused_with_the_range(text: str, told: str) -> None:
     with pytest.raises(ElasticError) as caught:
         read(text)
     assert told in str(caught.value)
+
+
+def test_min_load_follows_max_load_unless_it_is_given() -> None:
+    assert read('{"maxLoad": 50}').min_load == 12.5
+    assert read('{"maxLoad": 1000}').min_load == 250
+    assert read("{}").min_load == 50
+    assert read('{"minLoad": 7, "maxLoad": 50}').min_load == 7

@@ -18,7 +18,7 @@ from rockdove.elastic.measure import Measure
 from rockdove.elastic.provision.process import ProcessProvisioner, worker_command
 from rockdove.elastic.provision.simulated import SimulatedProvisioner
 from rockdove.elastic.state import Published, read, write
-from rockdove.elastic.worker.report import ReportFile, Taken
+from rockdove.elastic.worker.report import ReportFile, Taken, lives
 from rockdove.elastic.worker.report import read as read_report
 from rockdove.elastic.worker.worker import Manners, Worker
 
@@ -185,6 +185,39 @@ def test_paused_it_decides_nothing(endpoint: str, client: Client, queue: str) ->
     play(endpoint, queue, scenario)
 
 
+def test_paused_it_still_replaces_who_has_died(endpoint: str, client: Client, queue: str) -> None:
+    client.set_attributes(queue, {"RockdoveElastic": SETTINGS})
+
+    async def scenario(bench: Bench) -> None:
+        controller = bench.controller()
+        await controller.round()
+        await bench.client.set_elastic_control(bench.queue, True)
+        worker, task, _ = bench.provisioner._workers[0]
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        while bench.provisioner._workers.get(0, (worker,))[0] is worker:
+            await asyncio.sleep(await controller.round())
+
+    play(endpoint, queue, scenario)
+
+
+def test_slots_and_the_pool_may_change_while_it_runs(endpoint: str, client: Client, queue: str) -> None:
+    client.set_attributes(queue, {"RockdoveElastic": '{"periodS": 0.1}'})
+
+    async def scenario(bench: Bench) -> None:
+        controller = bench.controller()
+        await controller.round()
+        assert bench.provisioner.machines == 1
+        await bench.client.set_attributes(bench.queue, {"RockdoveElastic": '{"periodS": 0.1, "pool": 3}'})
+        await controller.round()
+        assert bench.provisioner.machines == 4
+        await bench.client.set_attributes(bench.queue, {"RockdoveElastic": '{"periodS": 0.1, "pool": 1}'})
+        await controller.round()
+        assert bench.provisioner.machines == 2
+
+    play(endpoint, queue, scenario)
+
+
 def test_settings_may_change_while_it_runs(endpoint: str, client: Client, queue: str) -> None:
     async def scenario(bench: Bench) -> None:
         controller = bench.controller()
@@ -251,6 +284,77 @@ def test_processes_are_found_again_and_repaired(
             await asyncio.sleep(0.05)
 
     asyncio.run(asyncio.wait_for(scenario(), 90))
+
+
+def test_what_a_dead_worker_has_forked_is_ended_with_it(
+    client: Client, queue: str, endpoint: str, tmp_path: Path
+) -> None:
+    """It holds the report file, too, and would be taken for the worker."""
+    module = tmp_path / "forks.py"
+    module.write_text(
+        "import os, pathlib, time\n"
+        "def handle(body):\n"
+        "    if body == 'fork':\n"
+        "        pid = os.fork()\n"
+        "        if not pid:\n"
+        "            time.sleep(600)\n"
+        f"        pathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(pid))\n"
+    )
+    command = worker_command(endpoint, None, queue, ["--handler", "forks:handle", "--visibility", "2"])
+
+    async def scenario() -> None:
+        provisioner = ProcessProvisioner(tmp_path / "workers", command)
+        await provisioner.start(0)
+        await ready(provisioner, 1)
+        client.send(queue, "fork")
+        while not (await provisioner.list())[0].done:
+            await asyncio.sleep(0.1)
+        (seen,) = await provisioner.list()
+        os.kill(int(seen.life.split()[0]), signal.SIGKILL)
+        while await provisioner.list():
+            await asyncio.sleep(0.05)
+        child = int((tmp_path / "pid").read_text())
+        while lives(child):
+            await asyncio.sleep(0.05)
+        await provisioner.start(0)
+        await ready(provisioner, 1)
+        await provisioner.stop(0)
+        while await provisioner.list():
+            await asyncio.sleep(0.05)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(tmp_path))
+        asyncio.run(asyncio.wait_for(scenario(), 120))
+
+
+def test_a_worker_that_always_fails_is_told_and_left_alone_for_longer_each_time(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        provisioner = ProcessProvisioner(
+            tmp_path / "workers", lambda number, path: ["/bin/sh", "-c", "echo no such thing; exit 3"]
+        )
+        now_s = time.monotonic()
+        provisioner._clock = lambda: now_s
+        starts = 0
+        for _ in range(5):
+            await provisioner.start(0)
+            if not await provisioner.list():
+                continue
+            starts += 1
+            while await provisioner.list():
+                await asyncio.sleep(0.01)
+        # It has its time now, and not before.
+        assert starts == 1
+        now_s += 3
+        await provisioner.start(0)
+        assert await provisioner.list()
+        while await provisioner.list():
+            await asyncio.sleep(0.01)
+
+    with caplog.at_level("WARNING", "rockdove"):
+        asyncio.run(asyncio.wait_for(scenario(), 60))
+    assert caplog.text.count("worker 0 ended with code 3 (no such thing); its log is") == 1
 
 
 def test_a_report_file_has_one_worker(tmp_path: Path) -> None:

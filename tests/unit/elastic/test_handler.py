@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
@@ -10,7 +11,7 @@ import msgspec
 import pytest
 
 from rockdove.client import Message
-from rockdove.elastic import Handler, WrongPayload, handler
+from rockdove.elastic import Handler, Later, WrongPayload, handler
 from rockdove.elastic.worker.execute import CommandFailed, execute
 from rockdove.elastic.worker.handler import HandlerError, find
 
@@ -215,3 +216,24 @@ def test_a_command_that_fails_is_a_failure() -> None:
 def test_what_is_wrong_with_a_command_is_told(command: str, told: str) -> None:
     with pytest.raises(HandlerError, match=told):
         execute(command)
+
+
+async def yields_later(body: str) -> AsyncIterator[int]:
+    yield 1
+
+
+def yields(body: str) -> Iterator[int]:
+    yield 1
+
+
+@pytest.mark.parametrize("function", [yields, yields_later])
+def test_what_yields_is_no_handler(function: Any) -> None:
+    """Nothing of it would run, and its messages would be deleted."""
+    with pytest.raises(HandlerError, match="yields: a handler works on one message"):
+        Handler(function)
+
+
+@pytest.mark.parametrize("seconds", [-1, float("inf"), float("nan")])
+def test_later_is_some_seconds(seconds: float) -> None:
+    with pytest.raises(ValueError, match="comes back after some seconds"):
+        Later(seconds)

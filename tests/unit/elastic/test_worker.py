@@ -1,9 +1,12 @@
 """Workers against a real service."""
 
 import asyncio
+import contextlib
+import math
+import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -94,6 +97,56 @@ def test_what_fails_comes_back_later_each_time(endpoint: str, client: Client, qu
     first, second, third = (after - before for before, after in pairwise(times))
     # Whole seconds, as the service counts them: 1, 1 and 1 to 2.
     assert min(first, second, third) > 0.9
+    assert counts(client, queue) == (0, 0)
+
+
+@pytest.mark.parametrize("what", ["stops", "cancels", "exits", "gives a generator", "says later than ever"])
+def test_however_it_fails_the_message_comes_back(endpoint: str, client: Client, queue: str, what: str) -> None:
+    """And nobody else waits for it."""
+    seen: list[str] = []
+
+    def generate() -> Iterator[int]:
+        yield 1
+
+    def plain(body: str) -> Any:
+        seen.append(body)
+        if body != "bad":
+            return None
+        if what == "exits":
+            sys.exit(3)
+        if what == "gives a generator":
+            return generate()
+        if what == "says later than ever":
+            raise Later(math.inf)
+        return next(iter([]))
+
+    async def cancels(body: str) -> None:
+        seen.append(body)
+        if body == "bad":
+            raise asyncio.CancelledError
+
+    client.send(queue, "bad")
+    client.send(queue, "good")
+    worker = work(
+        endpoint, queue, cancels if what == "cancels" else plain, lambda worker: until(lambda: seen.count("bad") == 2)
+    )
+    assert seen.count("good") == 1
+    assert worker.tally.done == 1
+    assert worker.tally.failed >= 1
+
+
+def test_what_is_done_is_deleted_also_if_its_physical_queue_leaves(endpoint: str, client: Client, queue: str) -> None:
+    client.set_attributes(queue, {"RockdovePhysicalQueues": "2"})
+    url = client.queue_url(queue)
+    done: list[str] = []
+
+    async def slow(body: str) -> None:
+        await asyncio.to_thread(client.set_attributes, queue, {"RockdovePhysicalQueues": "1"})
+        done.append(body)
+
+    client.send(f"{url}~1", "x")
+    with contextlib.suppress(QueueDoesNotExist):
+        work(endpoint, f"{url}~1", slow, lambda worker: until(lambda: bool(done)))
     assert counts(client, queue) == (0, 0)
 
 

@@ -33,11 +33,21 @@ class Park:
     """
 
     def __init__(self, slots: int, pool: int, placing: Placing = Placing.ENERGY) -> None:
-        self._slots = slots if placing is Placing.ENERGY else 1
-        self._pool = pool
+        self._placing = placing
+        self._slots = self._pool = 0
+        self._set(slots, pool)
         self.machines: dict[int, Machine] = {}
         self.waiting: list[int] = []
         self._next = 0
+
+    def _set(self, slots: int, pool: int) -> None:
+        self._slots = slots if self._placing is Placing.ENERGY else 1
+        self._pool = pool
+
+    def fit(self, slots: int, pool: int) -> tuple[list[int], list[int]]:
+        """Other numbers from now on: machines that are to be started, and to be ended. No worker moves."""
+        self._set(slots, pool)
+        return self._fill(), self._thin()
 
     def begin(self) -> list[int]:
         """Machines of the pool that are to be started."""
@@ -77,13 +87,6 @@ class Park:
                 machine.workers.remove(worker)
         return self._thin()
 
-    def lose(self, machine: int) -> tuple[list[int], list[int]]:
-        """A machine is gone: workers that want a slot again, and machines that are to be started."""
-        lost = self.machines.pop(machine, None)
-        workers = lost.workers if lost is not None else []
-        self.waiting = [*workers, *self.waiting]
-        return workers, self._fill()
-
     @property
     def has_room(self) -> bool:
         """One more worker would find a place at once."""
@@ -99,7 +102,7 @@ class Park:
     def _wanted(self) -> int:
         """Machines in all: used ones, those for who waits, and the pool."""
         used = [machine for machine in self.machines.values() if machine.workers]
-        free = sum(self._slots - len(machine.workers) for machine in used)
+        free = sum(max(self._slots - len(machine.workers), 0) for machine in used)
         waiting = max(len(self.waiting) - free, 0)
         return len(used) + -(-waiting // self._slots) + self._pool
 

@@ -46,8 +46,13 @@ class Round:
         self.removal, decision = elect(self._measured, self._parts, reason)
         self._decisions.append(decision)
 
+    @property
+    def is_too_large(self) -> bool:
+        """There are more workers than there may be, whatever the load."""
+        return self._workers > self._elastic.max_workers
+
     def cancel(self, reason: str) -> None:
-        if self.removal is not None:
+        if self.removal is not None and not self.is_too_large:
             self._decisions.append(Decision(Act.CANCEL, f"{reason}: it stays", number=self.removal.number))
             self.removal = None
 
@@ -63,10 +68,10 @@ class Round:
 
     def towards(self, wanted: int, least: int, reason: str) -> None:
         """Up to ``wanted`` at once; down, one after another, to ``least``."""
-        if wanted > self._workers:
+        if wanted > self._workers and not self.is_too_large:
             self.cancel(reason)
             self.add(wanted - self._workers, reason)
-        elif self.removal is not None and least >= self._workers:
+        elif self.removal is not None and least >= self._workers and not self.is_too_large:
             self.cancel(reason)
         elif self.removal is not None:
             self.go_on()
@@ -78,7 +83,7 @@ class Round:
         elastic = self._elastic
         if self._workers < elastic.min_workers:
             self.add(elastic.min_workers - self._workers, f"there are to be at least {elastic.min_workers}")
-        elif self._workers > elastic.max_workers and self.removal is None and self.may_shrink:
+        elif self.is_too_large and self.removal is None and self.may_shrink:
             self.elect(f"there are to be at most {elastic.max_workers}")
         state = replace(state or State(), removal=self.removal, acted_s=self._acted_s)
         return Step(state, tuple(self._parts), tuple(self._decisions), self._workers)

@@ -90,10 +90,10 @@ def least_loaded(elastic: Elastic, state: State, measured: Measured) -> Step:
     parts = [admitted.get(each.number, 0.0) / whole if whole else 1 / len(members) for each in members]
     this = Round(elastic, state, measured, parts)
     loads = [member.load for member in members]
-    if loads and min(loads) > elastic.max_load and this.has_settled:
+    if loads and min(loads) > elastic.max_load and this.has_settled and not this.is_too_large:
         this.cancel("all are overloaded")
         this.add(1, f"the least load, {min(loads):.0f}, is above maxLoad {elastic.max_load:g}: one more")
-    elif loads and max(loads) >= elastic.min_load:
+    elif loads and max(loads) >= elastic.min_load and not this.is_too_large:
         this.cancel(f"the greatest load, {max(loads):.0f}, is not below minLoad {elastic.min_load:g}")
     elif this.removal is not None:
         this.go_on()

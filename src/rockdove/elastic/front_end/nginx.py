@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from rockdove.elastic.front_end.base import FrontEndError
 from rockdove.elastic.front_end.hold import command
 from rockdove.elastic.provision.spawn import spawn
-from rockdove.elastic.worker.report import read
+from rockdove.elastic.worker.report import lives, read
 
 # Seconds for it to begin, and to take another configuration.
 START_S, RELOAD_S = 10.0, 10.0
@@ -150,11 +150,11 @@ class Nginx:
 
     async def stop(self) -> None:
         master = self._master()
-        if master is None:
-            return
-        os.kill(master, signal.SIGQUIT)
+        if master is not None:
+            os.kill(master, signal.SIGQUIT)
         while self._master() is not None:
             await asyncio.sleep(_LOOK_S)
+        await self._end_orphans()
 
     def _write(self, text: str) -> None:
         new = self._file.with_suffix(".new")
@@ -180,8 +180,8 @@ class Nginx:
 
     async def _end_orphans(self) -> None:
         """If it was killed, its processes live on, keep its port, and hold the lock."""
-        report, lives = read(self._report)
-        if report is None or not lives:
+        report, is_held = read(self._report)
+        if report is None or not is_held:
             return
         for process in _processes(_SESSION, report.pid):
             os.kill(process, signal.SIGTERM)
@@ -213,17 +213,9 @@ class Nginx:
 
     def _master(self) -> int | None:
         """Its process id, if it lives."""
-        report, lives = read(self._report)
-        if report is None or not lives:
-            return None
-        try:
-            os.kill(report.pid, 0)
-        except ProcessLookupError:
-            # Its workers have outlived it.
-            return None
-        except PermissionError:
-            pass
-        return report.pid
+        report, is_held = read(self._report)
+        # Its workers may have outlived it.
+        return report.pid if report is not None and is_held and lives(report.pid) else None
 
 
 def _children(parent: int) -> frozenset[int]:

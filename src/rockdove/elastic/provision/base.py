@@ -42,6 +42,9 @@ class Seen(Struct, frozen=True):
 class Provisioner(Protocol):
     """Small, and async. What it has started lives on when the controller ends. All may raise `ProvisionerTrouble`."""
 
+    async def fit(self, slots: int, pool: int) -> None:
+        """From now on so many workers share a machine, and so many machines are kept ready."""
+
     async def start(self, number: int) -> None:
         """Have a worker for this physical queue; nothing happens if there is one. It may take a while to be ready."""
 

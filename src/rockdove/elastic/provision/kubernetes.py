@@ -62,6 +62,9 @@ class KubernetesProvisioner:
             raise
         return cls(cluster, startup_s)
 
+    async def fit(self, slots: int, pool: int) -> None:
+        """Where pods go, and which nodes are ready, is not ours to say."""
+
     async def start(self, number: int) -> None:
         self._drained.discard(number)
         if self._replicas is None or number >= self._replicas:

@@ -35,6 +35,14 @@ class Machines(ABC):
     async def _look(self) -> list[Seen]:
         """Those that live."""
 
+    async def fit(self, slots: int, pool: int) -> None:
+        await self._begin()
+        started, ended = self._park.fit(slots, pool)
+        for machine in ended:
+            self._ready_s.pop(machine, None)
+        self._begin_machines(started)
+        await self._place()
+
     async def start(self, number: int) -> None:
         await self._begin()
         if number in self._placed() or number in self._park.waiting:

@@ -2,6 +2,7 @@
 their report files, on which they hold a lock."""
 
 import contextlib
+import logging
 import os
 import signal
 import sys
@@ -12,7 +13,12 @@ from rockdove.capacity.scaling.park import Placing
 from rockdove.elastic.provision.base import Seen
 from rockdove.elastic.provision.machines import Machines
 from rockdove.elastic.provision.spawn import spawn
-from rockdove.elastic.worker.report import Report, read
+from rockdove.elastic.worker.report import Report, end_group, lives, read
+
+# Seconds for which a worker is left alone at most that fails whenever it is started.
+MOST_PAUSE_S = 30.0
+
+log = logging.getLogger("rockdove")
 
 
 class ProcessProvisioner(Machines):
@@ -32,7 +38,17 @@ class ProcessProvisioner(Machines):
         self._command = command
         # Their process ids, by the number of the physical queue.
         self._children: dict[int, int] = {}
+        # Those that have been ready; how often others have failed in a row, and until when they are left alone; and
+        # what was told of them last.
+        self._were_ready: set[int] = set()
+        self._failed: dict[int, tuple[int, float]] = {}
+        self._told: dict[int, str] = {}
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    async def start(self, number: int) -> None:
+        """One that has just failed at its start is not started again and again."""
+        if number not in self._failed or self._clock() >= self._failed[number][1]:
+            await super().start(number)
 
     async def _launch(self, number: int, machine: int) -> None:
         words = self._command(number, self._folder / f"{machine}-{number}.json")
@@ -40,27 +56,61 @@ class ProcessProvisioner(Machines):
 
     async def _end(self, number: int, at_once: bool) -> None:
         pids = {report.pid for _, report in self._reports() if report.physical == number}
-        if number in self._children and not self._has_ended(number):
+        self._bury()
+        if number in self._children:
             # One that has not reported yet.
             pids.add(self._children[number])
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL if at_once else signal.SIGTERM)
 
-    def _has_ended(self, number: int) -> bool:
+    def _bury(self) -> None:
+        """Forget the children that have ended, and say why they did if they should not have."""
+        for number, pid in list(self._children.items()):
+            try:
+                ended, status = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                ended, status = pid, 0
+            if ended:
+                del self._children[number]
+                self._has_ended(number, os.waitstatus_to_exitcode(status))
+
+    def _has_ended(self, number: int, code: int) -> None:
+        was_ready = number in self._were_ready
+        self._were_ready.discard(number)
+        if not code:
+            self._failed.pop(number, None)
+            return
+        if was_ready:
+            self._failed.pop(number, None)
+        else:
+            times = self._failed.get(number, (0, 0.0))[0] + 1
+            self._failed[number] = (times, self._clock() + min(2.0**times, MOST_PAUSE_S))
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+        text = f"worker {number} {how}{self._last_words(number)}"
+        if text != self._told.get(number) or was_ready:
+            self._told[number] = text
+            log.warning("%s; it is started again", text)
+
+    def _last_words(self, number: int) -> str:
+        path = self._folder / f"{number}.log"
         try:
-            ended, _ = os.waitpid(self._children[number], os.WNOHANG)
-        except ChildProcessError:
-            return True
-        return ended != 0
+            lines = path.read_bytes()[-4096:].decode(errors="replace").splitlines()
+        except OSError:
+            return ""
+        last = next((line.strip() for line in reversed(lines) if line.strip(" -+|╭╮╰╯─│")), "")
+        return f" ({last.strip('│ ')}); its log is {path}" if last else ""
 
     async def close(self) -> None:
         """The processes live on."""
 
     async def _look(self) -> list[Seen]:
         found = {}
+        self._bury()
         for machine, report in self._reports():
             if report.physical is not None:
+                if report.is_ready:
+                    self._were_ready.add(report.physical)
                 found[report.physical] = Seen(
                     report.physical,
                     machine,
@@ -72,10 +122,8 @@ class ProcessProvisioner(Machines):
                     report.busy_s,
                 )
         machines = {worker: each.number for each in self._park.machines.values() for worker in each.workers}
-        for number, pid in list(self._children.items()):
-            if self._has_ended(number):
-                del self._children[number]
-            elif number not in found:
+        for number, pid in self._children.items():
+            if number not in found:
                 # It has not reported yet.
                 found[number] = Seen(number, str(machines.get(number, 0)), str(pid), is_ready=False)
         return sorted(found.values(), key=lambda seen: seen.number)
@@ -84,11 +132,16 @@ class ProcessProvisioner(Machines):
         """Of those that live; what others have left is removed."""
         found = []
         for path in self._folder.glob("*-*.json"):
-            report, lives = read(path)
-            if lives and report is not None:
+            report, is_held = read(path)
+            if report is None:
+                continue
+            if is_held and lives(report.pid):
                 found.append((path.name.partition("-")[0], report))
-            elif not lives and report is not None:
-                path.unlink(missing_ok=True)
+                continue
+            if is_held:
+                # What it has forked holds the file, and would keep the next one from it.
+                end_group(report.pid)
+            path.unlink(missing_ok=True)
         return found
 
 

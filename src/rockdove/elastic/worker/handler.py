@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import math
 import os
 import sys
 import typing
@@ -29,6 +30,8 @@ class Later(Exception):
     """Raised by a handler: the message comes back after so many seconds."""
 
     def __init__(self, seconds: float) -> None:
+        if not 0 <= seconds < math.inf:
+            raise ValueError(f"a message comes back after some seconds, not {seconds}")
         self.seconds = seconds
         super().__init__(f"again in {seconds:g} s")
 
@@ -48,11 +51,18 @@ class Handler:
         )
         self.__doc__ = function.__doc__
         self.name = getattr(function, "__qualname__", type(function).__name__)
+        plain = inspect.unwrap(function)
+        if inspect.isgeneratorfunction(plain) or inspect.isasyncgenfunction(plain):
+            raise HandlerError(f"{self.name} yields: a handler works on one message, and returns when that is done")
         self._takes = _first(function, self.name)
         self._decoder = None if self._takes in (str, bytes, Message) else _decoder(self._takes, self.name)
 
     def __call__(self, payload: Any) -> Awaitable[None] | None:
-        return self.function(payload)
+        try:
+            return self.function(payload)
+        except StopIteration as error:
+            # From a thread, it would be taken for the end of what waits for it.
+            raise RuntimeError("it raised StopIteration") from error
 
     def payload(self, message: Message) -> Any:
         """What the function is called with. Raises `WrongPayload`."""

@@ -1,7 +1,9 @@
 """What a worker has done so far, in a file that others read; while the worker lives, it holds a lock on it."""
 
+import contextlib
 import fcntl
 import os
+import signal
 from pathlib import Path
 
 import msgspec
@@ -53,7 +55,7 @@ class ReportFile:
 
 
 def read(path: Path) -> tuple[Report | None, bool]:
-    """What a file says, if anything, and whether its worker lives."""
+    """What a file says, if anything, and whether it is held: by its worker, or by what that has forked."""
     try:
         file = os.open(path, os.O_RDWR)
     except OSError:
@@ -61,13 +63,27 @@ def read(path: Path) -> tuple[Report | None, bool]:
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            lives = False
+            is_held = False
         except OSError:
-            lives = True
+            is_held = True
         text = os.pread(file, 1 << 16, 0)
     finally:
         os.close(file)
     try:
-        return msgspec.json.decode(text.partition(b"\n")[0], type=Report), lives
+        return msgspec.json.decode(text.partition(b"\n")[0], type=Report), is_held
     except msgspec.MsgspecError:
-        return None, lives
+        return None, is_held
+
+
+def lives(pid: int) -> bool:
+    """Not if it has ended and nobody has asked for its exit code yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] != "Z"
+    except (OSError, IndexError):
+        return False
+
+
+def end_group(leader: int) -> None:
+    """End what a process has left that leads a group: its number is given to nobody while one of them is there."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)

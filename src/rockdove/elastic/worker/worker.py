@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import inspect
 import logging
 import math
 import time
@@ -53,6 +54,8 @@ class Worker:
     ) -> None:
         self._client = client
         self._queue = queue
+        # A receipt handle is the logical queue's: it outlives the place of one physical queue.
+        self._whole = queue.partition("~")[0]
         self._handler = handler
         self._manners = manners
         self._rng = rng or Random()
@@ -158,31 +161,35 @@ class Worker:
             await self._handle(message)
         except Later as later:
             again_s = later.seconds
-        except asyncio.CancelledError:
-            # It is to end, and there is no time for it.
-            again_s = 0.0
-        except Exception as error:
-            again_s = self._backoff_s(message)
-            count = message.attributes.get("ApproximateReceiveCount", "?")
-            log.warning(
-                "%s failed on message %s (receive %s), which comes back in %.1f s: %s: %s",
-                self._handler.name,
-                message.message_id,
-                count,
-                again_s,
-                type(error).__name__,
-                error,
-            )
+        except asyncio.CancelledError as error:
+            # It is to end, and there is no time for it; or something that the handler waits for was cancelled.
+            again_s = 0.0 if _is_cancelled() else self._failed(message, error)
+        except (Exception, SystemExit) as error:
+            again_s = self._failed(message, error)
         finally:
             beat.cancel()
             self.tally.busy_s += time.monotonic() - begun_s
         if again_s is None:
             self.tally.done += 1
-            await self._settle(lambda: self._client.delete(self._queue, message.receipt_handle))
+            await self._settle(lambda: self._client.delete(self._whole, message.receipt_handle))
         else:
             self.tally.failed += 1
             seconds = min(max(math.ceil(again_s), 0), MAX_VISIBILITY_TIMEOUT_S)
-            await self._settle(lambda: self._client.change_visibility(self._queue, message.receipt_handle, seconds))
+            await self._settle(lambda: self._client.change_visibility(self._whole, message.receipt_handle, seconds))
+
+    def _failed(self, message: Message, error: BaseException) -> float:
+        """Say so; seconds after which it comes back."""
+        again_s = self._backoff_s(message)
+        log.warning(
+            "%s failed on message %s (receive %s), which comes back in %.1f s: %s: %s",
+            self._handler.name,
+            message.message_id,
+            message.attributes.get("ApproximateReceiveCount", "?"),
+            again_s,
+            type(error).__name__,
+            error,
+        )
+        return again_s
 
     async def _handle(self, message: Message) -> None:
         payload = self._handler.payload(message)
@@ -190,8 +197,10 @@ class Worker:
             result = self._handler(payload)
         else:
             result = await asyncio.get_running_loop().run_in_executor(self._threads, self._handler, payload)
-        if result is not None and asyncio.iscoroutine(result):
+        if inspect.isawaitable(result):
             await result
+        elif inspect.isgenerator(result) or inspect.isasyncgen(result):
+            raise TypeError(f"it returned {type(result).__name__.replace('_', ' ')}, of which nothing has run")
 
     async def _renew(self, message: Message) -> None:
         """Keep the message hidden for as long as it is worked on."""
@@ -199,7 +208,7 @@ class Worker:
         while visibility_s:
             await asyncio.sleep(visibility_s / BEATS)
             try:
-                await self._client.change_visibility(self._queue, message.receipt_handle, visibility_s)
+                await self._client.change_visibility(self._whole, message.receipt_handle, visibility_s)
             except (Unreachable, UnexpectedAnswer) as error:
                 log.warning("message %s could not be kept hidden: %s", message.message_id, error)
             except Fault as error:
@@ -224,3 +233,9 @@ class Worker:
             count = 1
         longest = min(self._manners.first_backoff_s * 2.0 ** min(count - 1, 30), self._manners.most_backoff_s)
         return longest * (0.5 + self._rng.random() / 2)
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody wants the current task to end."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -62,17 +62,20 @@ def test_one_that_starts_is_ended_before_one_that_is_ready() -> None:
     assert park.remove(1) == [2]
 
 
-def test_workers_of_a_lost_machine_want_another_place() -> None:
-    park = Park(slots=2, pool=1)
-    park.begin()
+def test_other_numbers_of_slots_and_machines() -> None:
+    park = Park(slots=1, pool=0)
+    assert park.begin() == []
+    assert park.add(0) == [0]
     park.ready(0)
-    park.add(0)
-    park.add(1)
     park.place()
+    assert park.fit(2, 2) == ([1, 2], [])
+    assert park.add(1) == []
+    # It takes the slot that is there now.
+    assert park.place() == [(1, 0)]
     park.ready(1)
-    assert park.lose(0) == ([0, 1], [2])
-    assert park.place() == [(0, 1), (1, 1)]
-    assert park.lose(99) == ([], [])
+    # Nobody moves: what is too full stays so.
+    assert park.fit(1, 0) == ([], [2, 1])
+    assert park.machines[0].workers == [0, 1]
 
 
 class Parks(RuleBasedStateMachine):
@@ -83,7 +86,8 @@ class Parks(RuleBasedStateMachine):
     @initialize(slots=st.integers(1, 3), pool=st.integers(0, 3), placing=st.sampled_from(Placing))
     def begin(self, slots: int, pool: int, placing: Placing) -> None:
         self.park = Park(slots, pool, placing)
-        self.slots = slots if placing is Placing.ENERGY else 1
+        self.placing = placing
+        self.slots = self.most_slots = slots if placing is Placing.ENERGY else 1
         self.pool = pool
         self.there: set[int] = set()
         self.next = 0
@@ -111,24 +115,26 @@ class Parks(RuleBasedStateMachine):
             self.park.ready(machine)
             self.park.place()
 
-    @rule(data=st.data())
-    def lose(self, data: st.DataObject) -> None:
-        if self.park.machines:
-            machine = data.draw(st.sampled_from(sorted(self.park.machines)))
-            self.starting.discard(machine)
-            self.starting |= set(self.park.lose(machine)[1])
-            self.park.place()
+    @rule(slots=st.integers(1, 3), pool=st.integers(0, 3))
+    def fit(self, slots: int, pool: int) -> None:
+        self.slots = slots if self.placing is Placing.ENERGY else 1
+        self.most_slots = max(self.most_slots, self.slots)
+        self.pool = pool
+        started, ended = self.park.fit(slots, pool)
+        self.starting |= set(started)
+        self.starting -= set(ended)
+        self.park.place()
 
     @invariant()
     def holds(self) -> None:
         machines = self.park.machines.values()
         placed = [worker for machine in machines for worker in machine.workers]
         assert sorted([*placed, *self.park.waiting]) == sorted(self.there)
-        assert all(len(machine.workers) <= self.slots for machine in machines)
+        assert all(len(machine.workers) <= self.most_slots for machine in machines)
         assert all(machine.is_ready for machine in machines if machine.workers)
         assert self.starting == {machine.number for machine in machines if not machine.is_ready}
         unused = [machine for machine in machines if not machine.workers]
-        free = sum(self.slots - len(machine.workers) for machine in machines if machine.workers)
+        free = sum(max(self.slots - len(machine.workers), 0) for machine in machines if machine.workers)
         waiting = max(len(self.park.waiting) - free, 0)
         assert len(unused) == self.pool + -(-waiting // self.slots)
         # Who waits does so for a machine that starts.

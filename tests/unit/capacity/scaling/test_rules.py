@@ -24,6 +24,23 @@ def acts(step: Step) -> list[Act]:
     return [decision.act for decision in step.decisions]
 
 
+@pytest.mark.parametrize("policy", list(ScalingPolicy))
+@pytest.mark.parametrize("load", [10.0, 100.0, 900.0])
+def test_there_are_soon_no_more_than_there_may_be(policy: ScalingPolicy, load: float) -> None:
+    """maxWorkers was lowered; whatever the load, all that are too many go."""
+    elastic, state, workers = replace(ELASTIC, policy=policy, max_workers=1), State(), 3
+    for at in range(200):
+        # Those that have no share any more are soon empty.
+        left = 0.0 if state.removal is not None and state.removal.rounds >= ROUNDS else load
+        loads = [load] * (workers - 1) + [left if workers > 1 else load]
+        step = decide(elastic, state, measured(100 + 5 * at, *loads, rates=Rates(arrival=900.0, service_s=0.01)))
+        state = step.state
+        workers -= len(step.removed)
+        assert Act.CANCEL not in acts(step)
+        assert not step.added
+    assert workers == 1
+
+
 class TestPaper:
     def test_too_much_load_adds_one(self) -> None:
         step = decide(ELASTIC, State(), measured(100, 250, 200))
