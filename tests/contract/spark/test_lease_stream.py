@@ -349,3 +349,27 @@ def test_a_replay_goes_on_behind_a_lease_whose_messages_were_purged(
     # What comes now is for the next batch.
     client.send_batch(queue, bodies(2, begin=4))
     assert [row["message_id"] for batch in reader.read(task) for row in batch.to_pylist()] == read
+
+
+def test_a_batch_of_a_queue_that_was_made_again_is_not_read(
+    where: QueuePlace, narrow: Table, client: Client, queue: str, steady: RunningService
+) -> None:
+    """A sink that has it already would not take what comes in its place."""
+    client.send_batch(queue, bodies(5))
+    chosen = option.for_stream(Options({"waitTimeSeconds": "0"}))
+    reader = LeaseStream(where, narrow, chosen)
+    begin = reader.initialOffset()
+    end = reader.latestOffset(begin, reader.getDefaultReadLimit())
+    assert [shard.end for shard in reader.partitions(begin, end)] == [1, 1, 1]
+    reader.stop()
+    # Another driver finishes what that one has begun.
+    again = LeaseStream(where, narrow, chosen)
+    assert len(again.partitions(begin, end)) == 3
+    client.delete_queue(queue)
+    steady.advance(90)
+    client.create_queue(queue)
+    client.send_batch(queue, bodies(5))
+    with pytest.raises(Refused, match="was deleted and made again"):
+        again.partitions(begin, end)
+    again.stop()
+    assert counts(client, queue) == (5, 0)

@@ -16,15 +16,18 @@ from rockdove.client import Client, Outgoing
 from rockdove.core.errors import AccessDenied, Fault, InvalidParameterValue, RockdoveError
 from rockdove.core.limits import MAX_MESSAGE_BYTES
 from rockdove.core.message import Attribute
-from rockdove.core.publication import Partly
+from rockdove.core.publication import Partly, Winner
+from rockdove.spark.service.option import Options
 from rockdove.spark.service.place import QueuePlace
 from rockdove.spark.service.trouble import Refused
 from rockdove.spark.sink.chunk import deduplicated
 from rockdove.spark.sink.commit import Batch, Part
+from rockdove.spark.sink.option import for_batch
 from rockdove.spark.sink.reject import Origin, RowsRefused
 from rockdove.spark.sink.row import SinkRow, Wrong
 from rockdove.spark.sink.send import Sending
 from rockdove.spark.sink.stage import Staged, Staging
+from rockdove.spark.sink.writer import BatchWriter
 from rockdove.wire.shape import BatchResultErrorEntry
 from tests.contract.spark.conftest import bodies
 from tests.support.service import RunningService
@@ -156,6 +159,34 @@ def test_an_aborted_batch_leaves_nothing(query: Query, client: Client, queue: st
         query.publish(part)
     assert query.write(["a", "b"])
     assert taken(client, queue) == ["a", "b"]
+
+
+def test_half_a_batch_is_not_published_into_a_queue_that_was_made_again(
+    query: Query, client: Client, queue: str, steady: RunningService
+) -> None:
+    assert query.write(["a", "b"], 2)
+    # It is replayed; the queue goes when one task has been told that the batch is published.
+    first = query.task(rows(["a"]), 0)
+    assert first.staged.published
+    client.delete_queue(queue)
+    steady.advance(90)
+    client.create_queue(queue)
+    second = query.task(rows(["b"]), 1)
+    with pytest.raises(Refused, match="was deleted and made again"):
+        query.publish(first, second)
+    assert taken(client, queue) == []
+    assert query.write(["a", "b"], 2)
+    assert taken(client, queue) == ["a", "b"]
+
+
+def test_what_tasks_have_staged_that_all_failed_is_cleared(client: Client, where: QueuePlace, queue: str) -> None:
+    options = for_batch(Options({"application": "app", "batch": "5"}))
+    writer = BatchWriter(where, options, once=True)
+    run = writer._writer._run
+    Staging(client, where, ORIGIN, f"{run}2-x", None).write(rows(["a"]))
+    writer.abort([None])
+    with pytest.raises(InvalidParameterValue, match="has not staged so many chunks"):
+        client.publish_batch(queue, "app", 5, [Winner(f"{run}2-x", 1, 2)])
 
 
 def test_no_rows_are_no_messages(query: Query, client: Client, queue: str) -> None:

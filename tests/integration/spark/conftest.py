@@ -11,7 +11,7 @@ from rockdove.cli.main import run
 from rockdove.client import Client
 from rockdove.spark.session import session
 from tests.integration.spark.bare import python_without_rockdove
-from tests.integration.spark.quick import LIGHT, SETTINGS, archived
+from tests.integration.spark.quick import LIGHT, SETTINGS, archived, archiving
 from tests.support.made_trace import Event, write
 from tests.support.server import ServerFactory
 from tests.unit.cli.outcome import Cli, Outcome
@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def quick(environment: None, tmp_path_factory: pytest.TempPathFactory) -> "Iterator[None]":
     """Every Spark that a test starts has these settings unless it gives others, as those of an installation are."""
     settings = [f"-D{name}={value}" for name, value in SETTINGS.items()]
-    with pytest.MonkeyPatch.context() as patch:
+    with archiving(), pytest.MonkeyPatch.context() as patch:
         # No settings of the machine's. Java takes an archive only if nothing stands before the jars.
         patch.setenv("SPARK_CONF_DIR", str(tmp_path_factory.getbasetemp() / "no-conf"))
         patch.setenv("SPARK_SUBMIT_OPTS", " ".join([archived(), LIGHT, *settings]))

@@ -1,5 +1,8 @@
 """What makes a Spark of a short life quick: settings, and the archive of its classes that `rockdove prepare` makes."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from rockdove.spark.archive import make
@@ -16,8 +19,18 @@ SETTINGS = {
 LIGHT = "-XX:TieredStopAtLevel=1"
 
 
+_ARCHIVE = _ROOT / ".setup" / archive().name
+
+
 def archived() -> str:
-    """Options for a JVM of Spark's. The archive is made if it is not there."""
-    path = _ROOT / ".setup" / archive().name
-    make(path)
-    return " ".join(archive_options(path))
+    """Options for a JVM of Spark's. Until the archive is there, it does without."""
+    return " ".join(archive_options(_ARCHIVE))
+
+
+@contextmanager
+def archiving() -> Iterator[None]:
+    """The archive is made meanwhile, if it is not there."""
+    with ThreadPoolExecutor(1) as threads:
+        made = threads.submit(make, _ARCHIVE)
+        yield
+        made.result()

@@ -30,7 +30,7 @@ def find(options: Options, environment: Mapping[str, str] = os.environ) -> Crede
     if profile is not None or file is not None:
         return _of_profile(profile or environment.get("AWS_PROFILE") or "default", file, environment)
     profile = environment.get("AWS_PROFILE")
-    if profile is not None and "AWS_ACCESS_KEY_ID" not in environment:
+    if profile and "AWS_ACCESS_KEY_ID" not in environment:
         return _of_profile(profile, None, environment)
     key, secret = environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY")
     return Credentials(key, secret, environment.get("AWS_SESSION_TOKEN") or None) if key and secret else None
@@ -66,12 +66,14 @@ def _of_profile(profile: str, file: str | None, environment: Mapping[str, str]) 
     path = Path(file or environment.get("AWS_SHARED_CREDENTIALS_FILE") or Path.home() / ".aws" / "credentials")
     # What is no profile in this file is not ours to judge, and a secret may hold a percent sign.
     parser = configparser.ConfigParser(interpolation=None, strict=False)
+    named = FILE if file else PROFILE
     try:
-        parser.read(path, encoding="utf-8")
+        parser.read_string(path.read_text("utf-8"))
         section = parser[profile]
         key, secret = section["aws_access_key_id"], section["aws_secret_access_key"]
-    except (KeyError, OSError, UnicodeDecodeError, configparser.Error):
+    except OSError as error:
+        raise BadOption(f"the option {named}: {path} cannot be read: {error.strerror}") from None
+    except (KeyError, UnicodeDecodeError, configparser.Error):
         # Without the cause: it may quote the file.
-        named = FILE if file else PROFILE
         raise BadOption(f"the option {named}: {path} has no keys for a profile named {profile!r}") from None
     return Credentials(key, secret, section.get("aws_session_token") or None)

@@ -7,7 +7,7 @@ from msgspec import Struct
 from rockdove.client import Client
 from rockdove.core.publication import Partly, Winner
 from rockdove.spark.service.place import QueuePlace
-from rockdove.spark.service.trouble import told
+from rockdove.spark.service.trouble import Refused, told
 from rockdove.spark.sink import reject
 from rockdove.spark.sink.stage import Staged
 
@@ -42,6 +42,14 @@ class Batch:
                     return False
                 # Nobody has published it: what is there of rejects is of a run that never did.
                 reject.settle(self._rejects_path, self._client.queue_url(queue), *self._name, _drafts(parts))
+            if any(part.staged.published for part in parts):
+                # A task has found it published, and did not stage: what others have staged is not all of it.
+                self._forget_rejects(parts)
+                if not self._client.stage_batch(queue, *self._name, f"{self._run}look").published:
+                    raise Refused(
+                        f"{self._place.name} was deleted and made again while this batch was written. Write it again"
+                    )
+                return False
             winners = [Winner(part.attempt, part.staged.chunks, part.partition) for part in parts]
             return self._client.publish_batch(queue, *self._name, winners, partly=partly).published
 

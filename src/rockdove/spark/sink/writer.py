@@ -68,16 +68,20 @@ class _Writer:
         for batch, parts in self._batches(written):
             batch.publish(parts, self._options.partly)
 
-    def abort(self, written: "Sequence[Written | None]") -> None:
-        for batch, parts in self._batches(written):
+    def abort(self, written: "Sequence[Written | None]", name: tuple[str, int] | None = None) -> None:
+        """``name``: of the application and batch, where that is known. All tasks may have failed."""
+        for batch, parts in self._batches(written, name):
             batch.abort(parts)
 
-    def _batches(self, written: "Sequence[Written | None]") -> Iterator[tuple[Batch, list[Part]]]:
-        """One, unless all tasks have failed; of those that have, nothing is known."""
+    def _batches(
+        self, written: "Sequence[Written | None]", name: tuple[str, int] | None = None
+    ) -> Iterator[tuple[Batch, list[Part]]]:
+        """One, if its name is known; of tasks that have failed, nothing is."""
         done = [each for each in written if each is not None]
-        if done and self._once:
+        if done:
+            name = (done[0].application, done[0].batch)
+        if name is not None and self._once:
             with self._place.client() as client:
-                name = (done[0].application, done[0].batch)
                 batch = Batch(client, self._place, *name, self._run, self._options.rejects)
                 yield batch, [each.part for each in done if each.part is not None]
 
@@ -107,7 +111,7 @@ class BatchWriter(DataSourceArrowWriter):
         self._writer.warn()
 
     def abort(self, messages: "Sequence[Any]") -> None:
-        self._writer.abort(messages)
+        self._writer.abort(messages, (self._application, self._batch))
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
@@ -134,7 +138,8 @@ class StreamWriter(DataSourceStreamArrowWriter):
             self._writer.warn()
 
     def abort(self, messages: "Sequence[Any]", batchId: int) -> None:  # noqa: N803
-        self._writer.abort(messages)
+        # The driver does not know the name of its query here.
+        self._writer.abort(messages, None if self._application is None else (self._application, batchId))
 
 
 def _context() -> TaskContext:

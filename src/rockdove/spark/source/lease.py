@@ -32,6 +32,7 @@ _BACKLOG: Final = {
     "delayed": "ApproximateNumberOfMessagesDelayed",
 }
 _PHYSICAL: Final = "RockdovePhysicalQueues"
+_CREATED: Final = "CreatedTimestamp"
 # Messages of one lease: few enough for its bytes to seldom end it early, and for others to be served between two.
 LEASE: Final = 2_000
 # What consumers are called if nothing was told.
@@ -52,6 +53,8 @@ class Offset(Struct, frozen=True, kw_only=True):
     size: int = 0
     # Its name; empty in offsets of checkpoints that began before there was one.
     queue: str = ""
+    # When it was made, in seconds since 1970; 0 where that was not written down.
+    created: int = 0
 
     def json(self) -> dict[str, Any]:
         return asdict(self)
@@ -85,6 +88,8 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Messages of the last batch; None if it was not ours.
         self._last: int | None = None
         self._planned: Offset | None = None
+        # When the queue was made, as the last look has found.
+        self._created = 0
         self._checked = False
         # Messages that a run over what is there has still to take; None: no such run.
         self._left: int | None = None
@@ -121,12 +126,15 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else visible
         if self._options.per_second is not None:
             most = min(most, self._allowance(self._options.per_second))
-        end = plan(replace(begin, queue=self._place.queue_name), visible, most, self._options.partitions or physical)
+        begin = replace(begin, queue=self._place.queue_name, created=self._created)
+        end = plan(begin, visible, most, self._options.partitions or physical)
         self._planned = end
         return end.json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Shard]:
         begin, last = self._parse(start), self._parse(end)
+        if last != self._planned:
+            self._check_replay(last)
         # The consumer of the start may be one that was minted for a replay, and never logged.
         return [
             Shard(last.consumer, shard, begin.sequence, last.sequence, last.size)
@@ -194,6 +202,18 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 )
         self._checked = True
 
+    def _check_replay(self, end: Offset) -> None:
+        """A batch is read again. A queue that was made again meanwhile would give other messages for it.
+
+        A sink that has it already would not take them: they would be acknowledged, and nobody would have them.
+        """
+        self._look()
+        if end.created and end.created != self._created:
+            raise Refused(
+                f"{self._place.name} was deleted and made again since this query has read from it, and a batch that it "
+                "had begun cannot be finished: begin a new checkpoint"
+            )
+
     def _await(self, begin: Offset) -> tuple[int, int]:
         """How many messages are visible, zero if none came in time, and the number of physical queues."""
         visible, physical = self._look()
@@ -223,7 +243,8 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _look(self) -> tuple[int, int]:
         with told(self._place):
-            found = self._service().attributes(self._place.queue, [*_BACKLOG.values(), _PHYSICAL])
+            found = self._service().attributes(self._place.queue, [*_BACKLOG.values(), _PHYSICAL, _CREATED])
+        self._created = int(found.get(_CREATED, 0))
         counts = {name: int(found[attribute]) for name, attribute in _BACKLOG.items()}
         self._backlog = {"queue": self._place.queue_name, **counts, **self._lag()}
         return counts["visible"], int(found.get(_PHYSICAL, 1))

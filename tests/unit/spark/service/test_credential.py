@@ -76,7 +76,7 @@ def test_a_file_that_was_asked_for(tmp_path: Path, profiles: dict[str, str]) -> 
     assert find(Options({"credentialsFile": str(path)}), ENVIRONMENT | profiles) == Credentials("of-file", "f")
     chosen = Options({"credentialsFile": profiles["AWS_SHARED_CREDENTIALS_FILE"], "profile": "work"})
     assert find(chosen, ENVIRONMENT) == Credentials("of-profile", "p%s")
-    with pytest.raises(BadOption, match="option credentialsFile: /nowhere has no keys for a profile named 'default'"):
+    with pytest.raises(BadOption, match="option credentialsFile: /nowhere cannot be read: No such file"):
         find(Options({"credentialsFile": "/nowhere"}), ENVIRONMENT)
     with pytest.raises(BadOption, match="credentialsFile and the option accessKey exclude each other"):
         find(Options({"credentialsFile": "/x", "accessKey": "k", "secretKey": "s"}), {})
