@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from rockdove.core.publication import WHOLE, Parcel, PublicationName, Winner
 from rockdove.store.base import Counts, Draft
 from rockdove.store.cassandra import agreed
+from rockdove.store.cassandra.index import handover
 from tests.support.cassandra import Keyspace
 from tests.support.fronts import Front, Fronts, WrongClock, texts, until, with_fronts
 from tests.support.store import call, message, us
@@ -86,6 +87,38 @@ def test_strict_receives_with_a_clock_that_is_ahead(keyspace: Keyspace) -> None:
             assert await front.count() == Counts(0, 0, 0)
 
     with_fronts(keyspace, scenario, STRICT)
+
+
+@pytest.mark.parametrize("first", ["the journal has it", "it is deleted"])
+def test_what_is_claimed_and_handed_over_at_the_same_moment_goes_when_it_is_deleted(
+    keyspace: Keyspace, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, first: str
+) -> None:
+    async def scenario(fronts: Fronts) -> None:
+        hands_over, claims = await fronts.open(), await fronts.open()
+        await hands_over.send(*(str(at) for at in range(8)))
+        place = hands_over.place
+        offered = await place.offer(8, 1 << 20)
+        # To the other they are visible still.
+        claimed = await claims.receive(8)
+        assert len(claimed) == 8
+        ids = [entry.id for entry in claimed]
+        await place.hand_over(offered)
+        if first == "it is deleted":
+            await claims.remove(*claimed)
+        await hands_over.store.index._handover._adopt(hands_over.queue.uid, place, offered)
+        if first != "it is deleted":
+            replica = claims.store.replicas.of(claims.queue.uid)
+            await until(lambda: len(replica.known(place.number, ids)) == 8)
+            assert all(await claims.remove(*claimed))
+        replica = hands_over.store.replicas.of(hands_over.queue.uid)
+        await until(lambda: not replica.known(place.number, ids))
+        for front in (hands_over, claims):
+            assert (await front.count()).total == 0
+            assert await front.read() == []
+
+    monkeypatch.setattr(handover, "HEARD_S", 0.2)
+    with_fronts(keyspace, scenario)
+    assert "lost the bodies" not in caplog.text
 
 
 @pytest.mark.parametrize("attributes", [STRICT, {}], ids=["strict", "fast"])

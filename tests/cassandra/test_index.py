@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from cassandra.connection import ConnectionShutdown
 
 from rockdove.core.errors import DataFolderError, StoreError, StoreInterrupted
 from rockdove.store.base import Counts
@@ -313,6 +314,47 @@ def test_a_message_of_the_journal_whose_body_is_lost_is_removed(
 
     with_fronts(keyspace, scenario, {"RockdoveClaim": "strict"})
     assert "Cassandra has lost the bodies of messages of q, which are removed: 1" in caplog.text
+
+
+def test_a_look_at_the_clock_that_fails_is_made_again(keyspace: Keyspace) -> None:
+    """A node that hangs breaks its connections, in ways of which the driver has many."""
+
+    async def scenario(fronts: Fronts) -> None:
+        clock = WrongClock(0)
+        front = await fronts.open(clock=clock)
+        session: Any = front.store.session
+        working = session._session
+        session._session = Hanging(working)
+        await asyncio.sleep(2.5)
+        assert session._session.asked >= 1
+        # Another node tells the time meanwhile, and looks go on.
+        clock.off_s = 5
+        await until(lambda: front.store.trouble is not None)
+        session._session = working
+        clock.off_s = 0
+        await until(lambda: front.store.trouble is None)
+
+    with_fronts(keyspace, scenario)
+
+
+class Hanging:
+    """A driver's session that has lost its connection to a node, if that alone is asked."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self.asked = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def execute_async(self, *words: Any, **names: Any) -> Any:
+        if "host" not in names:
+            return self._session.execute_async(*words, **names)
+        self.asked += 1
+        return self
+
+    def add_callbacks(self, came: Any, failed: Callable[[Exception], None]) -> None:
+        failed(ConnectionShutdown("Connection heartbeat timeout"))
 
 
 @pytest.mark.parametrize(("off_s", "where"), [(0.9, "ahead of"), (-5.0, "behind")])

@@ -52,6 +52,8 @@ def parse_address(text: str) -> Address:
     hosts, ports = zip(*map(_endpoint, names.split(",")), strict=True)
     if len(set(ports)) > 1:
         raise AddressError("all nodes of Cassandra listen on the same port")
+    if url.fragment:
+        raise AddressError(f"write the nodes of Cassandra as {FORM}, without a #")
     keyspace = url.path.strip("/") or DEFAULT_KEYSPACE
     if not _NAME.fullmatch(keyspace):
         raise AddressError(

@@ -9,7 +9,7 @@ No clock moves the state but that of the entries: a look must not change what th
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
 from typing import Any, Protocol
@@ -348,6 +348,11 @@ class Replica:
         place = self.store.find(number)
         next_us = None if place is None or place.pile is None else place.pile.next_visible_us()
         return next_us if next_us is not None and next_us <= self._clock.own_us() else None
+
+    def known(self, number: int, ids: Iterable[int]) -> list[int]:
+        """Those of the messages that are in the journal, as far as this front-end knows."""
+        place = self.store.find(number)
+        return [] if place is None or place.pile is None else [id for id in ids if place.pile.has(id)]
 
     async def hint(self, number: int) -> Hint:
         """Raises `StoreError`."""

@@ -4,8 +4,10 @@ import asyncio
 import itertools
 import logging
 import math
+import re
 import secrets
 import socket
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -28,7 +30,7 @@ from cassandra import (
 from cassandra.auth import PlainTextAuthProvider
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile, NoHostAvailable
 from cassandra.cluster import Session as DriverSession
-from cassandra.connection import ConnectionBusy
+from cassandra.connection import ConnectionBusy, ConnectionException
 from cassandra.policies import (
     ConstantReconnectionPolicy,
     ConstantSpeculativeExecutionPolicy,
@@ -36,6 +38,7 @@ from cassandra.policies import (
     RetryPolicy,
     TokenAwarePolicy,
 )
+from cassandra.protocol import SyntaxException
 from cassandra.query import BatchStatement, BatchType, BoundStatement, PreparedStatement, tuple_factory
 
 from rockdove.core.errors import DataFolderError, StoreError, StoreInterrupted
@@ -57,6 +60,10 @@ PATIENCE_S = 4.0
 BUSY_S = 0.01
 # Seconds after which it is taken for unable to answer, when it is asked whether it can.
 CHECK_S = 1.5
+# Seconds for which another service may take to make the tables, and between two looks for them.
+MAKING_S = 30.0
+MAKING_LOOK_S = 0.5
+_MISSING = re.compile("doesn't exist|does not exist|unconfigured table", re.IGNORECASE)
 # Seconds between two looks at a connection on which nothing goes on, and for the answer to that.
 HEARTBEAT_S = 1.0
 
@@ -65,6 +72,15 @@ _DISK = "SELECT mebibytes FROM system_views.disk_usage WHERE keyspace_name = %s"
 _SYNC = "SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'"
 
 Row = tuple[Any, ...]
+
+# What the driver raises when nodes cannot be reached, do not answer, or refuse.
+_TROUBLES: tuple[type[Exception], ...] = (
+    NoHostAvailable,
+    OSError,
+    DriverException,
+    RequestExecutionException,
+    ConnectionException,
+)
 
 
 class Away(StoreError):
@@ -150,7 +166,7 @@ class Session:
         """Make the keyspace and its tables unless they exist. Raises `DataFolderError`."""
         try:
             await self._loop.run_in_executor(None, self._connect)
-        except (NoHostAvailable, OSError, DriverException, RequestExecutionException, InvalidRequest) as error:
+        except (*_TROUBLES, InvalidRequest, SyntaxException) as error:
             self.close()
             raise DataFolderError(f"Cassandra at {self._address} cannot be used: {_reason(error)}") from None
 
@@ -187,32 +203,60 @@ class Session:
         session = self._cluster.connect()
         # Where we give no timestamp of our own, the nodes do: clocks of front-ends decide nothing.
         session.use_client_timestamp = False
-        self._make_tables(session)
-        self._warn(session)
-        session.set_keyspace(address.keyspace)
-        for text in STATEMENTS:
-            statement = session.prepare(text)
-            statement.is_idempotent = True
-            self._prepared[text] = statement
+        self._set_up(session)
         self._session = session
+
+    def _set_up(self, session: DriverSession) -> None:
+        """Another service may be making the same tables: what is not there yet is there in a moment."""
+        until_s = monotonic() + MAKING_S
+        while True:
+            try:
+                self._make_tables(session)
+                self._warn(session)
+                session.set_keyspace(self._address.keyspace)
+                for text in STATEMENTS:
+                    statement = session.prepare(text)
+                    statement.is_idempotent = True
+                    self._prepared[text] = statement
+                return
+            except InvalidRequest as error:
+                if monotonic() > until_s or not _MISSING.search(str(error)):
+                    raise
+            time.sleep(MAKING_LOOK_S)
 
     def _make_tables(self, session: DriverSession) -> None:
         assert self._cluster is not None
         keyspace = self._address.keyspace
+        # Its name may be a word of CQL.
+        quoted = f'"{keyspace}"'
         known = self._cluster.metadata.keyspaces.get(keyspace)
         if known is None:
             datacenter = next(iter(self._cluster.metadata.all_hosts())).datacenter
             copies = self._address.replication or 1
-            session.execute(KEYSPACE.format(keyspace=keyspace, datacenter=datacenter, copies=copies), timeout=60)
+            nodes = sum(host.datacenter == datacenter for host in self._cluster.metadata.all_hosts())
+            if copies > nodes:
+                raise OSError(
+                    f"{copies} copies of everything (--replication) need as many nodes, and there are {nodes}"
+                )
+            session.execute(KEYSPACE.format(keyspace=quoted, datacenter=datacenter, copies=copies), timeout=60)
         there = () if known is None else known.tables
         for name, text in TABLES.items():
             if name not in there:
-                session.execute(text.format(keyspace=keyspace), timeout=60)
+                session.execute(text.format(keyspace=quoted), timeout=60)
 
     def _warn(self, session: DriverSession) -> None:
         """Say so if a node that dies can take messages along that were acknowledged."""
         (copies,) = session.execute(_COPIES, (self._address.keyspace,)).one() or ({},)
         number = sum(int(copied) for name, copied in copies.items() if name != "class")
+        wanted = self._address.replication
+        if wanted is not None and number and wanted != number:
+            log.warning(
+                "the keyspace %s is there already, with %d of everything, and --replication %d changes nothing: use "
+                "ALTER KEYSPACE, and nodetool repair",
+                self._address.keyspace,
+                number,
+                wanted,
+            )
         try:
             (sync,) = session.execute(_SYNC).one() or (None,)
         except (Unauthorized, InvalidRequest):
@@ -271,7 +315,7 @@ class Session:
         asked.add_callbacks(lambda rows: answer.set_result(list(rows)), answer.set_exception)
         try:
             return await asyncio.wrap_future(answer)
-        except (NoHostAvailable, DriverException, RequestExecutionException) as error:
+        except _TROUBLES as error:
             raise StoreError(f"{first} does not answer: {_reason(error)}") from None
 
     async def ask_serial(self, text: str, *values: Any) -> list[Row]:
@@ -337,7 +381,7 @@ class Session:
         """What the tables of the store take on all nodes that can be reached. Raises `StoreError`."""
         try:
             return await self._loop.run_in_executor(None, self._disk_bytes)
-        except (NoHostAvailable, DriverException, RequestExecutionException, InvalidRequest) as error:
+        except (*_TROUBLES, InvalidRequest) as error:
             raise StoreError(f"Cassandra does not tell its size: {_reason(error)}") from None
 
     def _disk_bytes(self) -> int:

@@ -1,14 +1,13 @@
 """The store on Apache Cassandra."""
 
 import asyncio
-import contextlib
 import secrets
 from collections.abc import Sequence
 from random import Random
 from weakref import WeakValueDictionary
 
 from rockdove.core.clock import Clock
-from rockdove.core.errors import DataFolderError, StoreError
+from rockdove.core.errors import DataFolderError, StoreError, StoreInterrupted
 from rockdove.core.queue import PhysicalRecord, QueueRecord
 from rockdove.store.base import (
     Arrived,
@@ -46,6 +45,8 @@ from rockdove.store.remote.capability import RemoteBrowsing, RemoteLeases, Remot
 LOOK_S = 1.0
 # Seconds between two looks at the clock.
 CLOCK_S = 1.0
+# How often a new keyspace is given its identity, if nodes do not answer in time.
+FOUND_TRIES = 4
 # Seconds that what was begun has to be finished when the store is closed.
 FINISH_S = 5.0
 
@@ -116,7 +117,14 @@ class CassandraStore:
 
     async def _identify(self) -> tuple[str, bytes]:
         """What names begin with, and the key under which receipt handles are signed: of whoever was first."""
-        await self.session.ask_agreed(schema.FOUND, secrets.token_hex(6), secrets.token_bytes(32))
+        for at in range(FOUND_TRIES):
+            try:
+                await self.session.ask_agreed(schema.FOUND, secrets.token_hex(6), secrets.token_bytes(32))
+                break
+            except StoreInterrupted:
+                # It may be done, by whomever: the read below tells. Nodes that have just begun are slow.
+                if at == FOUND_TRIES - 1:
+                    raise
         ((space, secret),) = await self.session.ask_serial(schema.READ_IDENTITY)
         return space, secret
 
@@ -195,9 +203,15 @@ class CassandraStore:
     async def _watch_clock(self) -> None:
         while True:
             await asyncio.sleep(CLOCK_S)
-            await self.session.check()
-            with contextlib.suppress(StoreError):
+            try:
+                await self.session.check()
                 await self._comparison.make()
+            except StoreError:
+                continue
+            except Exception as error:
+                # Whatever it is: nobody else would see that all is well again, or a clock that is wrong.
+                context = {"message": "a look at Cassandra has failed", "exception": error}
+                self._loop.call_exception_handler(context)
 
     # Between front-ends.
 

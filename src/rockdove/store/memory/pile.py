@@ -126,6 +126,9 @@ class Pile:
         del draw.entries[kept:]
         return size
 
+    def has(self, id: int) -> bool:
+        return id in self._entries
+
     def unlease(self, ids: Sequence[int]) -> int:
         """Make leased entries visible; how many there are."""
         now_us = self._pass_time()

@@ -12,10 +12,13 @@ from rockdove.store.cassandra.index.entry import Row, Spot, block_of, place_of
 from rockdove.store.cassandra.index.place import Place
 from rockdove.store.common.ledger import Ledger
 from rockdove.store.common.tasks import Tasks
+from rockdove.store.remote import asked
 
 # Seconds for which it is remembered that the journal has a message: longer than anybody who has seen it in the index
 # takes to say so.
 REMEMBER_S = 120.0
+# Seconds after which every front-end that is at work on them has heard of it.
+HEARD_S = 2.0
 # Messages that go over at a time.
 MOST_HANDED_OVER = 500
 
@@ -73,8 +76,21 @@ class Handover:
             place.keep(offered)
             raise
         place.handed_over(offered)
+        self._tasks.run(self._look_again(uid, place, [spot.id for spot, _ in offered]))
         keys = [f"{entry.id:x}" for entry in entries]
         self._tasks.run(self._forget(uid, place, [spot for spot, _ in offered], keys))
+
+    async def _look_again(self, uid: str, place: Place, ids: list[int]) -> None:
+        """Others may have claimed one at the same moment, and deleted it before they heard that the journal has it."""
+        await asyncio.sleep(HEARD_S)
+        if self._ledger.queue(uid) is None:
+            return
+        replica = self._replicas.of(uid)
+        if left := replica.known(place.number, ids):
+            rows = await place.tables.states(place.queue, left)
+            gone = [id for id in left if rows[id] is None]
+            if gone := replica.known(place.number, gone):
+                await replica.perform(asked.RemoveAll(0, place.number, gone))
 
     async def _forget(self, uid: str, place: Place, spots: list[Spot], keys: list[str]) -> None:
         """Once nobody can meet them in the index."""

@@ -272,6 +272,8 @@ class IndexedQueues:
         indexed = [id for id in wanted if is_indexed(id)]
         there, adopted = await place.remove_all(indexed) if indexed else (set(), [])
         others = [id for id in wanted if not is_indexed(id)] + adopted
+        # What somebody had claimed here while another handed it over is in both.
+        others += [id for id in self._replicas.of(queue.uid).known(number, indexed) if id not in adopted]
         if others:
             flags = await self._journal(asked.RemoveAll, number, others)
             there |= {id for id, was_there in zip(others, flags, strict=True) if was_there}
