@@ -8,8 +8,9 @@ from rockdove.core.errors import StoreError
 from rockdove.store.base.lease import Outcome
 from rockdove.store.redis import lease
 from rockdove.store.redis.lease import RedisLeases
+from rockdove.store.redis.server import ServerAway
 from rockdove.store.redis.store import RedisStore
-from tests.redis.test_cut import dies, finish, full
+from tests.redis.test_cut import dies, finish, full, rest
 from tests.support.store import Bench, Queue, bodies
 
 # A lease asks its home to begin, claims from both physical queues, and then asks the home to make it.
@@ -46,6 +47,27 @@ def test_none_is_made_empty_while_others_may_give_messages_back(bench: Bench) ->
     made = queue.lease(0, consumer="other")
     assert made.outcome is Outcome.MADE
     assert sorted(bodies(made.entries)) == [str(at) for at in range(6)]
+
+
+def test_what_waits_for_a_server_that_is_away_holds_nothing_else_up(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The home of one queue is away, and what was claimed of it comes first."""
+    waits, goes_on = _in_limbo(bench), _in_limbo(bench)
+    at_home = RedisLeases._at_home
+
+    async def away(self: RedisLeases, queue: str, function: str, *words: Any) -> Any:
+        if queue == waits.record.uid:
+            raise ServerAway("its server is away")
+        return await at_home(self, queue, function, *words)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RedisLeases, "_at_home", away)
+        finish(bench)
+        assert sorted(rest(goes_on)) == [str(at) for at in range(6)]
+        assert rest(waits) == []
+    finish(bench)
+    assert sorted(rest(waits)) == [str(at) for at in range(6)]
 
 
 def test_who_cannot_find_out_makes_none(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from rockdove.cli.provisioning import Maker
     from rockdove.elastic.controller import Watcher
     from rockdove.elastic.measure import Watched
-    from rockdove.elastic.provision.base import Provisioner
     from rockdove.elastic.state import Published
-
-_LOOK_S = 0.2
 
 
 def autoscale(
@@ -295,24 +292,11 @@ async def _run(
             measure = Measure(concurrency, known, look(url))
             controller = Controller(client, queue, holder, provisioner, measure, watcher)
             try:
-                await controller.run(stopped)
+                await controller.run(stopped, drain)
             except NotElastic:
                 raise _not_elastic(queue) from None
             finally:
-                try:
-                    # The workers of another controller's queue are not ours to end.
-                    if drain and controller.holds:
-                        await _drain(provisioner)
-                finally:
-                    await provisioner.close()
-
-
-async def _drain(provisioner: "Provisioner") -> None:
-    while seen := await provisioner.list():
-        for each in seen:
-            if not each.is_draining:
-                await provisioner.drain(each.number)
-        await asyncio.sleep(_LOOK_S)
+                await provisioner.close()
 
 
 def _not_elastic(queue: str) -> Failure:

@@ -73,7 +73,7 @@ class Elastic(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_
 _RANGES: Mapping[str, tuple[float, float]] = {
     "periodS": (0.1, 3_600),
     "minLoad": (0, _MOST_LOAD),
-    "maxLoad": (0, _MOST_LOAD),
+    "maxLoad": (0.001, _MOST_LOAD),
     "minWorkers": (1, limits.MAX_PHYSICAL_QUEUES),
     "maxWorkers": (1, limits.MAX_PHYSICAL_QUEUES),
     "slots": (1, limits.MAX_PHYSICAL_QUEUES),
@@ -102,7 +102,7 @@ def read(text: str) -> Elastic:
     if policy not in list(ScalingPolicy):
         raise ElasticError(f"policy must be one of {', '.join(ScalingPolicy)}")
     sla = document.get("sla")
-    if sla is not None:
+    if "sla" in document:
         _check_sla(sla)
         if "pool" in document:
             raise ElasticError("pool and sla do not go together: the size of the pool follows from sla")

@@ -27,6 +27,8 @@ log = logging.getLogger("rockdove")
 WEIGHT = 10_000.0
 # A controller holds the queue for so many periods, and at least for so many seconds.
 HOLD_PERIODS, LEAST_HOLD_S = 3, 5.0
+# Seconds between two looks for workers that end.
+LOOK_S = 0.2
 
 Watcher = Callable[[Published, bool], None]
 
@@ -59,23 +61,48 @@ class Controller:
         self._decisions: list[Decided] = []
         self._holds = False
 
-    @property
-    def holds(self) -> bool:
-        """Whether the queue is this one's to scale, or was until it ended."""
-        return self._holds
+    async def run(self, stopped: asyncio.Event, drains: bool = False) -> None:
+        """Until it is told to stop; ``drains``: its workers then end, too.
 
-    async def run(self, stopped: asyncio.Event) -> None:
-        """Until it is told to stop. Raises `NotElastic`, and faults that do not pass."""
+        Raises `NotElastic`, and faults that do not pass.
+        """
         try:
             while not stopped.is_set():
                 period_s = await self._patiently()
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(stopped.wait(), period_s)
         finally:
-            if self._holds:
-                # The next need not wait.
-                with contextlib.suppress(Unreachable, UnexpectedAnswer, Fault):
-                    await self._client.put_elastic_state(self._queue, self._holder, 0)
+            await self._end(drains)
+
+    async def _end(self, drains: bool) -> None:
+        """The workers of a queue that another controller has by now are not ours to end."""
+        await self._hold(LEAST_HOLD_S)
+        if self._holds and drains:
+            draining = asyncio.ensure_future(self._drain())
+            while not draining.done():
+                await asyncio.wait([draining], timeout=LEAST_HOLD_S / 3)
+                await self._hold(LEAST_HOLD_S)
+            draining.result()
+        # The next need not wait.
+        await self._hold(0)
+
+    async def _hold(self, seconds: float) -> None:
+        """While the service is away, nobody else can take the queue."""
+        if not self._holds:
+            return
+        try:
+            await self._client.put_elastic_state(self._queue, self._holder, seconds)
+        except ElasticStateHeld:
+            self._holds = False
+        except (Unreachable, UnexpectedAnswer, Fault):
+            return
+
+    async def _drain(self) -> None:
+        while seen := await self._provisioner.list():
+            for each in seen:
+                if not each.is_draining:
+                    await self._provisioner.drain(each.number)
+            await asyncio.sleep(LOOK_S)
 
     async def _patiently(self) -> float:
         """One round, if the service answers; seconds until the next."""

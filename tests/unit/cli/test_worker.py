@@ -21,6 +21,8 @@ from tests.unit.cli.outcome import Cli, buffered
 DEADLINE_S = 140
 SETTINGS = '{"periodS": 0.2, "minLoad": 1, "maxLoad": 3, "maxWorkers": 3, "safetyS": 0.3}'
 
+NOT_VISIBLE = "ApproximateNumberOfMessagesNotVisible"
+
 KUBERNETES = ["autoscale", "--provisioner", "kubernetes"]
 WORKLOAD = ["--workload", "statefulset/jobs-worker"]
 
@@ -133,6 +135,21 @@ def workers(tmp_path: Path) -> Iterator[Path]:
     yield folder
     for pid in living(folder):
         os.kill(pid, signal.SIGKILL)
+
+
+def test_workers_that_end_with_their_controller_finish_what_they_have(
+    shared: Server, client: Client, queue: str, tmp_path: Path, workers: Path
+) -> None:
+    out = tmp_path / "out"
+    words = [queue, "--exec", f"sh -c 'sleep 3; cat >> {out}'", "--endpoint", shared.endpoint, "--concurrency", "3"]
+    words += ["--folder", str(workers), "--drain", "--elastic", '{"periodS": 0.2, "maxWorkers": 1}']
+    client.send_batch(queue, ["a\n", "b\n", "c\n"])
+    with start(tmp_path, "autoscale", *words) as controller:
+        wait_until(lambda: int(client.attributes(queue, ["All"])[NOT_VISIBLE]) == 3, "they are not worked on")
+        assert controller.stop(DEADLINE_S) == 0
+        assert "killed" not in controller.err.read_text()
+    assert sorted(out.read_text().split()) == ["a", "b", "c"]
+    assert held(client, queue) == 0
 
 
 def test_a_queue_grows_its_own_workers(

@@ -237,3 +237,9 @@ def test_what_yields_is_no_handler(function: Any) -> None:
 def test_later_is_some_seconds(seconds: float) -> None:
     with pytest.raises(ValueError, match="comes back after some seconds"):
         Later(seconds)
+
+
+def test_a_command_is_over_when_it_has_ended_whatever_it_leaves_running() -> None:
+    """It has read nothing, and a child of its has its standard input."""
+    leaves = execute("sh -c 'sleep 60 & exit 0'")
+    asyncio.run(asyncio.wait_for(_call(leaves, message("x" * 1_000_000)), 30))

@@ -81,8 +81,12 @@ class Round:
     def step(self, state: State | None = None) -> Step:
         """``state``: of the rule itself."""
         elastic = self._elastic
-        if self._workers < elastic.min_workers:
-            self.add(elastic.min_workers - self._workers, f"there are to be at least {elastic.min_workers}")
+        has_removed = any(decision.act is Act.REMOVE for decision in self._decisions)
+        if self._workers <= elastic.min_workers and not has_removed:
+            reason = f"there are to be at least {elastic.min_workers}"
+            self.cancel(reason)
+            if self._workers < elastic.min_workers:
+                self.add(elastic.min_workers - self._workers, reason)
         elif self.is_too_large and self.removal is None and self.may_shrink:
             self.elect(f"there are to be at most {elastic.max_workers}")
         state = replace(state or State(), removal=self.removal, acted_s=self._acted_s)

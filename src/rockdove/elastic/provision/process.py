@@ -43,6 +43,8 @@ class ProcessProvisioner(Machines):
         self._were_ready: set[int] = set()
         self._failed: dict[int, tuple[int, float]] = {}
         self._told: dict[int, str] = {}
+        # Processes that were told to end: a second time, they would break off what they have begun.
+        self._ending: set[int] = set()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     async def start(self, number: int) -> None:
@@ -60,7 +62,8 @@ class ProcessProvisioner(Machines):
         if number in self._children:
             # One that has not reported yet.
             pids.add(self._children[number])
-        for pid in pids:
+        for pid in pids if at_once else pids - self._ending:
+            self._ending.add(pid)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL if at_once else signal.SIGTERM)
 
@@ -73,7 +76,10 @@ class ProcessProvisioner(Machines):
                 ended, status = pid, 0
             if ended:
                 del self._children[number]
-                self._has_ended(number, os.waitstatus_to_exitcode(status))
+                if pid in self._ending:
+                    self._were_ready.discard(number)
+                else:
+                    self._has_ended(number, os.waitstatus_to_exitcode(status))
 
     def _has_ended(self, number: int, code: int) -> None:
         was_ready = number in self._were_ready
@@ -116,7 +122,7 @@ class ProcessProvisioner(Machines):
                     machine,
                     f"{report.pid} {report.started_s}",
                     report.is_ready,
-                    report.is_draining,
+                    report.is_draining or report.pid in self._ending,
                     report.done,
                     report.failed,
                     report.busy_s,
@@ -125,7 +131,9 @@ class ProcessProvisioner(Machines):
         for number, pid in self._children.items():
             if number not in found:
                 # It has not reported yet.
-                found[number] = Seen(number, str(machines.get(number, 0)), str(pid), is_ready=False)
+                machine = str(machines.get(number, 0))
+                found[number] = Seen(number, machine, str(pid), is_ready=False, is_draining=pid in self._ending)
+        self._ending = {pid for pid in self._ending if lives(pid)}
         return sorted(found.values(), key=lambda seen: seen.number)
 
     def _reports(self) -> list[tuple[str, Report]]:

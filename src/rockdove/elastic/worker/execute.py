@@ -5,6 +5,7 @@ import contextlib
 import os
 import shlex
 import shutil
+import tempfile
 
 from rockdove.client import Message
 from rockdove.elastic.worker.handler import Handler, HandlerError
@@ -31,11 +32,15 @@ def execute(command: str) -> Handler:
             "ROCKDOVE_RECEIVE_COUNT": message.attributes.get("ApproximateReceiveCount", ""),
             "ROCKDOVE_GROUP": message.attributes.get("MessageGroupId", ""),
         }
-        process = await asyncio.create_subprocess_exec(
-            *words, stdin=asyncio.subprocess.PIPE, env={**os.environ, **told}, start_new_session=True
-        )
+        # Not a pipe: the command need not read all of it, and what it leaves running may keep it.
+        with tempfile.TemporaryFile() as body:
+            body.write(message.body.encode())
+            body.seek(0)
+            process = await asyncio.create_subprocess_exec(
+                *words, stdin=body, env={**os.environ, **told}, start_new_session=True
+            )
         try:
-            await process.communicate(message.body.encode())
+            await process.wait()
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):

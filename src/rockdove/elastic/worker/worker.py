@@ -6,7 +6,7 @@ import inspect
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any, TypeVar
@@ -62,6 +62,8 @@ class Worker:
         self.tally = Tally()
         self.is_ready = False
         self._draining = asyncio.Event()
+        # Whether what has been begun is given back, too.
+        self._gives_back = False
         self._jobs: set[asyncio.Task[None]] = set()
         self._threads = ThreadPoolExecutor(manners.concurrency, "handler") if not handler.is_async else None
 
@@ -72,9 +74,13 @@ class Worker:
     def drain(self) -> None:
         """Receive nothing more; finish what has been begun. Called again: give that back, too."""
         if self._draining.is_set():
-            for job in self._jobs:
-                job.cancel()
+            self._give_back(self._jobs)
         self._draining.set()
+
+    def _give_back(self, jobs: "Iterable[asyncio.Task[None]]") -> None:
+        self._gives_back = True
+        for job in jobs:
+            job.cancel()
 
     async def run(self) -> None:
         """Raises `QueueDoesNotExist`, and other faults that do not pass."""
@@ -94,8 +100,7 @@ class Worker:
     async def _finish(self) -> None:
         if self._jobs:
             _, late = await asyncio.wait(self._jobs, timeout=self._manners.grace_s)
-            for job in late:
-                job.cancel()
+            self._give_back(late)
             await asyncio.gather(*late, return_exceptions=True)
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
@@ -163,7 +168,11 @@ class Worker:
             again_s = later.seconds
         except asyncio.CancelledError as error:
             # It is to end, and there is no time for it; or something that the handler waits for was cancelled.
-            again_s = 0.0 if _is_cancelled() else self._failed(message, error)
+            if self._gives_back:
+                again_s = 0.0
+            else:
+                again_s = self._failed(message, error)
+                _go_on()
         except (Exception, SystemExit) as error:
             again_s = self._failed(message, error)
         finally:
@@ -193,13 +202,14 @@ class Worker:
 
     async def _handle(self, message: Message) -> None:
         payload = self._handler.payload(message)
+        result: Any
         if self._threads is None:
             result = self._handler(payload)
         else:
             result = await asyncio.get_running_loop().run_in_executor(self._threads, self._handler, payload)
         if inspect.isawaitable(result):
-            await result
-        elif inspect.isgenerator(result) or inspect.isasyncgen(result):
+            result = await result
+        if inspect.isgenerator(result) or inspect.isasyncgen(result):
             raise TypeError(f"it returned {type(result).__name__.replace('_', ' ')}, of which nothing has run")
 
     async def _renew(self, message: Message) -> None:
@@ -235,7 +245,8 @@ class Worker:
         return longest * (0.5 + self._rng.random() / 2)
 
 
-def _is_cancelled() -> bool:
-    """Whether somebody wants the current task to end."""
+def _go_on() -> None:
+    """A handler may have cancelled the task in which it runs."""
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    while task is not None and task.cancelling():
+        task.uncancel()

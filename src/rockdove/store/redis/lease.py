@@ -4,6 +4,7 @@ See the comment at the head of `functions/lease.lua`.
 """
 
 import asyncio
+import contextlib
 import secrets
 from collections import defaultdict
 from collections.abc import Sequence
@@ -244,8 +245,10 @@ class RedisLeases:
                 await self._settle(uid, token, list(map(_some, messages)), how.decode())
         for at in range(0, len(claimed), 3):
             number, token, uid = int(claimed[at]), claimed[at + 1].decode(), claimed[at + 2].decode()
-            (what,) = await self._at_home(uid, "rd_lease_ask", self._clock.now_us(), token)
-            await self._learn(server, number, token, what)
+            # One whose home is away waits, and the others do not.
+            with contextlib.suppress(ServerAway):
+                (what,) = await self._at_home(uid, "rd_lease_ask", self._clock.now_us(), token)
+                await self._learn(server, number, token, what)
 
     async def _learn(self, server: Server, number: int, token: str, what: bytes) -> None:
         while what == b"void":

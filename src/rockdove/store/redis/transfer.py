@@ -5,6 +5,7 @@ once, then removed at the source, then the key is forgotten. Whoever moves an en
 nobody does, the target is asked in the background whether it has it. Until that is known, nobody gets the entry.
 """
 
+import contextlib
 import secrets
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -78,12 +79,16 @@ class RedisTransfers:
         flat = await server.ask("rd_moving", "rd", before_us, AT_ONCE)
         for at in range(0, len(flat), 4):
             number, name, there, token = (word.decode() for word in flat[at : at + 4])
-            source, target = key_of(int(number)), self._physical(int(there))
-            now_us = self._clock.now_us()
-            if await target.server.ask("rd_ask_once", target.key, now_us, _once_key(token, name)):
-                await server.ask("rd_remove", source, now_us, "", name)
-            else:
-                await server.ask("rd_call_back", source, token, 1, name)
+            # One whose target is away waits, and the others do not.
+            with contextlib.suppress(ServerAway):
+                await self._finish(server, key_of(int(number)), name, self._physical(int(there)), token)
+
+    async def _finish(self, server: Server, source: str, name: str, target: RedisPhysical, token: str) -> None:
+        now_us = self._clock.now_us()
+        if await target.server.ask("rd_ask_once", target.key, now_us, _once_key(token, name)):
+            await server.ask("rd_remove", source, now_us, "", name)
+        else:
+            await server.ask("rd_call_back", source, token, 1, name)
 
 
 class _Move:

@@ -41,6 +41,19 @@ def test_there_are_soon_no_more_than_there_may_be(policy: ScalingPolicy, load: f
     assert workers == 1
 
 
+@pytest.mark.parametrize("policy", list(ScalingPolicy))
+def test_nobody_goes_that_is_to_stay(policy: ScalingPolicy) -> None:
+    """minWorkers was raised while the last one was being removed."""
+    elastic, state = replace(ELASTIC, policy=policy, max_workers=1), State()
+    for at in range(3):
+        state = decide(elastic, state, measured(100 + 5 * at, 10, 10)).state
+    assert state.removal is not None
+    elastic = replace(ELASTIC, policy=policy, min_workers=6)
+    step = decide(elastic, state, measured(120, 10, 10))
+    assert Act.CANCEL in acts(step)
+    assert (step.added, step.removed, step.state.removal) == (4, [], None)
+
+
 class TestPaper:
     def test_too_much_load_adds_one(self) -> None:
         step = decide(ELASTIC, State(), measured(100, 250, 200))
