@@ -351,11 +351,20 @@ def test_a_worker_that_always_fails_is_told_and_left_alone_for_longer_each_time(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario() -> None:
-        provisioner = ProcessProvisioner(
-            tmp_path / "workers", lambda number, path: ["/bin/sh", "-c", "echo no such thing; exit 3"]
-        )
+        fails, sleeps = ["/bin/sh", "-c", "echo no such thing; exit 3"], ["/bin/sleep", "60"]
+        provisioner = ProcessProvisioner(tmp_path / "workers", lambda number, path: sleeps if number else fails)
         now_s = time.monotonic()
         provisioner._clock = lambda: now_s
+        # One that was killed has not failed by itself.
+        await provisioner.start(1)
+        os.kill(provisioner._children[1], signal.SIGKILL)
+        while await provisioner.list():
+            await asyncio.sleep(0.01)
+        await provisioner.start(1)
+        assert await provisioner.list()
+        await provisioner.stop(1)
+        while await provisioner.list():
+            await asyncio.sleep(0.01)
         said = tmp_path / "workers" / "0.log"
         for _ in range(5):
             await provisioner.start(0)

@@ -15,7 +15,9 @@ from rockdove.elastic.provision.machines import Machines
 from rockdove.elastic.provision.spawn import spawn
 from rockdove.elastic.worker.report import Report, end_group, lives, read
 
-# Seconds for which a worker is left alone at most that fails whenever it is started.
+# Who ends with an error after fewer seconds, without having been ready, has failed at its start.
+START_S = 5.0
+# Seconds for which one is left alone at most that fails whenever it is started.
 MOST_PAUSE_S = 30.0
 
 log = logging.getLogger("rockdove")
@@ -32,14 +34,17 @@ class ProcessProvisioner(Machines):
         pool: int = 0,
         startup_s: float = 0.0,
         placing: Placing = Placing.ENERGY,
+        what: str = "worker",
     ) -> None:
         super().__init__(slots, pool, startup_s, placing)
+        self._what = what
         self._folder = folder
         self._command = command
         # Their process ids, by the number of the physical queue.
         self._children: dict[int, int] = {}
-        # Those that have been ready; how often others have failed in a row, and until when they are left alone; and
-        # what was told of them last.
+        # When they were started, and which of them have been ready; how often others have failed in a row, and until
+        # when they are left alone; and what was told of them last.
+        self._started_s: dict[int, float] = {}
         self._were_ready: set[int] = set()
         self._failed: dict[int, tuple[int, float]] = {}
         self._told: dict[int, str] = {}
@@ -55,6 +60,7 @@ class ProcessProvisioner(Machines):
     async def _launch(self, number: int, machine: int) -> None:
         words = self._command(number, self._folder / f"{machine}-{number}.json")
         self._children[number] = spawn(words, self._folder / f"{number}.log")
+        self._started_s[number] = self._clock()
 
     async def _end(self, number: int, at_once: bool) -> None:
         pids = {report.pid for _, report in self._reports() if report.physical == number}
@@ -82,18 +88,17 @@ class ProcessProvisioner(Machines):
                     self._has_ended(number, os.waitstatus_to_exitcode(status))
 
     def _has_ended(self, number: int, code: int) -> None:
-        was_ready = number in self._were_ready
+        was_ready = number in self._were_ready or self._clock() - self._started_s[number] > START_S
         self._were_ready.discard(number)
+        if code <= 0 or was_ready:
+            self._failed.pop(number, None)
         if not code:
-            self._failed.pop(number, None)
             return
-        if was_ready:
-            self._failed.pop(number, None)
-        else:
+        if code > 0 and not was_ready:
             times = self._failed.get(number, (0, 0.0))[0] + 1
             self._failed[number] = (times, self._clock() + min(2.0**times, MOST_PAUSE_S))
         how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-        text = f"worker {number} {how}{self._last_words(number)}"
+        text = f"{self._what} {number} {how}{self._last_words(number)}"
         if text != self._told.get(number) or was_ready:
             self._told[number] = text
             log.warning("%s; it is started again", text)
