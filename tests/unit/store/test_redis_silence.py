@@ -1,6 +1,6 @@
 """A Redis server is taken for dead when it is silent, and not when this process was busy and did not listen."""
 
-from rockdove.store.redis.server import LOOK_S, PATIENCE_S, Silence
+from rockdove.store.redis.silence import LOOK_S, PATIENCE_S, Silence
 
 
 def test_a_server_that_is_silent_is_found_out() -> None:

@@ -18,11 +18,8 @@ from rockdove.store.redis.address import Address, Endpoint
 from rockdove.store.redis.connection import Answered, Connection, Reply, Word, connect
 from rockdove.store.redis.copies import Copies
 from rockdove.store.redis.library import CODE, NAME
+from rockdove.store.redis.silence import LOOK_S, PATIENCE_S, Silence
 
-# A server that has not answered for so many seconds is taken for dead.
-PATIENCE_S = 0.7
-# Seconds between two looks at that; one that is idle is asked something then.
-LOOK_S = 0.1
 # Seconds before the next try to reach a server that is not there.
 AGAIN_S = 0.1
 SOON_S = 0.01
@@ -410,30 +407,6 @@ class Server:
         error = StoreInterrupted(f"the connection to the Redis server {self} was lost")
         for answered in pending:
             answered(error)
-
-
-class Silence:
-    """For how long a server has been silent, as far as this process was there to hear it.
-
-    A process that was busy for a second finds what came meanwhile only after it has looked at the time.
-    """
-
-    def __init__(self, now_s: float) -> None:
-        self._looked_s = now_s
-        self._since_s: float | None = None
-        self._lasts_s = 0.0
-
-    def lasts(self, since_s: float | None, now_s: float) -> float:
-        """Seconds, if it began then and is looked at every `LOOK_S` seconds."""
-        passed_s, self._looked_s = min(now_s - self._looked_s, 2 * LOOK_S), now_s
-        if since_s is None:
-            self._lasts_s = 0.0
-        elif since_s == self._since_s:
-            self._lasts_s += passed_s
-        else:
-            self._lasts_s = min(now_s - since_s, passed_s)
-        self._since_s = since_s
-        return self._lasts_s
 
 
 def _fields(library: Any) -> dict[Any, Any]:
