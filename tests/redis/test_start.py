@@ -25,6 +25,8 @@ def told(folder: Path, store: str) -> tuple[int | None, str]:
         ("redis", "write the Redis servers as redis://host:port"),
         ("redis:a:1", "write the Redis servers as redis://host:port"),
         ("redis://a:0", "a port of the Redis servers is a number from 1"),
+        ("redis://a:99999", "a port of the Redis servers is a number from 1 to 65,535"),
+        ("redis://:se/cret@a", "in a password write / as %2F"),
         ("redis://", "a Redis server has no host"),
         ("redis://a:1,a:1", "each Redis server is named once"),
         ("redis://a:x", "a port of the Redis servers is a number"),

@@ -48,6 +48,8 @@ def parse_address(text: str) -> Address:
         raise AddressError("write the Redis servers as redis://host:port,host:port") from None
     if not text.partition(":")[2].startswith("//"):
         raise AddressError("write the Redis servers as redis://host:port,host:port")
+    if "@" in url.path:
+        raise AddressError("in a password write / as %2F and @ as %40")
     login, _, hosts = url.netloc.rpartition("@")
     user, colon, password = login.partition(":")
     if login and not colon:
@@ -72,8 +74,8 @@ def _endpoint(text: str) -> Endpoint:
         host, _, port = text.partition(":")
     if not host:
         raise AddressError("a Redis server has no host: write redis://host:port,host:port")
-    number = _number(port, "a port", 65_535) if port else DEFAULT_PORT
-    if not number:
+    number = int(port) if port.isdecimal() and port.isascii() else 0 if port else DEFAULT_PORT
+    if not 0 < number <= 65_535:
         raise AddressError("a port of the Redis servers is a number from 1 to 65,535")
     return Endpoint(host.lower(), number)
 

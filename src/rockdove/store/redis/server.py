@@ -214,6 +214,10 @@ class Server:
                 return AlreadyThere(text)
             case "MANY":
                 return OverQuota(text)
+            case "NOAUTH":
+                return StoreError(
+                    "it wants a password: write redis://:PASSWORD@HOST:PORT, or redis://USER:PASSWORD@..."
+                )
             case "OOM":
                 self._refuses = True
                 return ServerFull(f"the Redis server {self} has used up its memory")
