@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import re
+from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeAlias
@@ -102,6 +103,10 @@ class Server:
         self._connection: Connection | None = None
         # What is published comes on one of its own: Redis cuts off who listens if 32 MiB of answers wait for him.
         self._ears: Connection | None = None
+        # Whoever looks after he has begun to listen must not miss what comes between the two: so calls wait until the
+        # server has heard who listens. How many times that is still to be said, and the calls.
+        self._unheard = 0
+        self._waiting: deque[tuple[Connection, Done[Any], tuple[Word, ...], bool]] = deque()
         # Connected, but not yet `joined`.
         self._new: list[Connection] = []
         # Of the connection; None: nothing was promised on it yet.
@@ -178,6 +183,9 @@ class Server:
             self._call(connection, done, words)
 
     def _call(self, connection: Connection, done: Done[Any], words: tuple[Word, ...], is_copied: bool = False) -> None:
+        if self._unheard and connection is self._connection:
+            self._waiting.append((connection, done, words, is_copied))
+            return
         if not is_copied:
             connection.call(words, partial(self._answered, done))
             return
@@ -262,7 +270,21 @@ class Server:
         if channel not in self._channels:
             self._channels[channel] = None
             if self._ears is not None:
-                self._ears.say(("SUBSCRIBE", channel))
+                self._subscribe(self._ears, channel)
+
+    def _subscribe(self, ears: Connection, *channels: str) -> None:
+        for channel in channels:
+            ears.say(("SUBSCRIBE", channel))
+        self._unheard += 1
+        # It is answered after them.
+        ears.call(("PING",), partial(self._subscribed, ears))
+
+    def _subscribed(self, ears: Connection, reply: Reply) -> None:
+        if ears is not self._ears:
+            return
+        self._unheard -= 1
+        while not self._unheard and self._waiting:
+            self._call(*self._waiting.popleft())
 
     def unlisten(self, channel: str) -> None:
         if channel in self._channels:
@@ -320,8 +342,9 @@ class Server:
         self._connection, self._ears = connection, ears
         self._new.clear()
         self._copies = None
-        for channel in self._channels:
-            ears.say(("SUBSCRIBE", channel))
+        self._unheard = 0
+        if self._channels:
+            self._subscribe(ears, *self._channels)
         self.trouble = None
         if self._told is not None:
             self._told = None
@@ -404,6 +427,10 @@ class Server:
             self._connection = self._ears = None
             if self.trouble is None:
                 self.trouble = "the connection was lost"
+            waiting, self._waiting = self._waiting, deque()
+            for _, done, _, _ in waiting:
+                # They were not asked.
+                self._loop.call_soon(done, self.away())
             if not self._is_closing:
                 self._report()
             self._gone.set()
