@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias, TypeVar, cast
@@ -46,6 +47,7 @@ from rockdove.store.base import (
 )
 from rockdove.store.cassandra.store import CassandraStore
 from rockdove.store.common.gone import GonePhysical
+from rockdove.store.common.outcome import outcome_of
 from rockdove.store.common.size import stored_bytes
 from rockdove.store.memory.store import MemoryStore
 from rockdove.store.redis.store import RedisStore
@@ -210,6 +212,13 @@ class Bench:
     def advance(self, seconds: float) -> None:
         # The clock cuts off what is less than a microsecond; 299.999 seconds must not lose one.
         self.clock.advance(seconds + 0.5 / SECOND_US)
+
+    def hear(self) -> None:
+        """What servers have published has arrived: it comes on connections of its own."""
+        if isinstance(self.inner, RedisStore):
+            for server in self.inner.servers.all:
+                if (ears := server._ears) is not None:
+                    self.run(outcome_of(partial(ears.call, ("PING",))))
 
     def queue(self, fifo: bool = False, physical: int = 1, **fields: Any) -> "Queue":
         """A new queue, stored."""

@@ -31,6 +31,7 @@ async def _soon(act: object) -> None:
 def heard(bench: Bench, told: Told) -> Told:
     """All that was told so far: what is on its way arrives with the next answer."""
     bench.do(bench.store.records.catch_up)
+    bench.hear()
     found, told[:] = list(told), []
     return found
 
