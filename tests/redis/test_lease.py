@@ -40,6 +40,30 @@ def test_one_that_takes_long_is_made(bench: Bench, monkeypatch: pytest.MonkeyPat
     assert queue.ack(0)[:2] == (1, 8)
 
 
+def test_a_server_that_goes_away_between_two_pieces_takes_nothing_along(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was claimed of it before is in the lease that the client gets, or in none."""
+    queue = full(bench, fifo=False)
+    claim, claims = RedisLeases.claim_some, 0
+
+    async def goes_away(self: RedisLeases, *words: Any) -> Any:
+        nonlocal claims
+        claims += 1
+        if claims == 3:
+            raise ServerAway("it has gone")
+        return await claim(self, *words)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lease, "AT_ONCE", 1)
+        patch.setattr(RedisLeases, "claim_some", goes_away)
+        made = queue.lease(0)
+    # Two of the first physical queue, and all three of the second.
+    assert len(made.entries) == made.number == 5
+    assert queue.ack(0)[:2] == (1, 5)
+    assert len(rest(queue)) == 1
+
+
 def test_none_is_made_empty_while_others_may_give_messages_back(bench: Bench) -> None:
     queue = _in_limbo(bench)
     assert queue.lease(0, consumer="other", even_empty=False).outcome is Outcome.NOTHING

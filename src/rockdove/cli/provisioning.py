@@ -3,7 +3,6 @@
 import hashlib
 import os
 import re
-import socket
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -110,14 +109,10 @@ def _process(wish: Wish) -> Maker:
 
 
 def _folder(endpoint: str, url: str) -> Path:
-    """The same for the next controller of the same user, however it spells the address; another for any other queue."""
+    """The same for the next controller of the same user, and another for any other queue."""
     service, (_, account, queue) = urlsplit(endpoint), url.rsplit("/", 2)
-    try:
-        host = socket.getaddrinfo(service.hostname, service.port, type=socket.SOCK_STREAM)[0][4][0]
-    except OSError:
-        host = service.hostname or ""
-    # A name for this machine may have two addresses.
-    host = "127.0.0.1" if host == "::1" else host
+    # The names of this machine for itself are one.
+    host = "localhost" if service.hostname in ("127.0.0.1", "::1") else service.hostname
     port = service.port or (443 if service.scheme == "https" else 80)
     name = hashlib.sha256(f"{host} {port} {account}/{queue}".encode()).hexdigest()[:12]
     return Path(tempfile.gettempdir()) / f"rockdove-workers-{os.getuid()}" / f"{queue}-{name}"

@@ -102,7 +102,7 @@ def read(text: str) -> Elastic:
     if policy not in list(ScalingPolicy):
         raise ElasticError(f"policy must be one of {', '.join(ScalingPolicy)}")
     sla = document.get("sla")
-    if "sla" in document:
+    if sla is not None:
         _check_sla(sla)
         if "pool" in document:
             raise ElasticError("pool and sla do not go together: the size of the pool follows from sla")

@@ -82,6 +82,10 @@ class Controller:
             while not draining.done():
                 await asyncio.wait([draining], timeout=LEAST_HOLD_S / 3)
                 await self._hold(LEAST_HOLD_S)
+                if not self._holds:
+                    draining.cancel()
+                    await asyncio.gather(draining, return_exceptions=True)
+                    return
             draining.result()
         # The next need not wait.
         await self._hold(0)

@@ -53,6 +53,8 @@ class Round:
 
     def cancel(self, reason: str) -> None:
         if self.removal is not None and not self.is_too_large:
+            # What was decided of it in this round is so no more.
+            self._decisions = [each for each in self._decisions if each.act not in (Act.REDUCE, Act.DRAIN)]
             self._decisions.append(Decision(Act.CANCEL, f"{reason}: it stays", number=self.removal.number))
             self.removal = None
 
@@ -87,7 +89,7 @@ class Round:
             self.cancel(reason)
             if self._workers < elastic.min_workers:
                 self.add(elastic.min_workers - self._workers, reason)
-        elif self.is_too_large and self.removal is None and self.may_shrink:
+        elif self.is_too_large and self.removal is None and self.may_shrink and not has_removed:
             self.elect(f"there are to be at most {elastic.max_workers}")
         state = replace(state or State(), removal=self.removal, acted_s=self._acted_s)
         return Step(state, tuple(self._parts), tuple(self._decisions), self._workers)

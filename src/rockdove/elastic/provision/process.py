@@ -35,9 +35,12 @@ class ProcessProvisioner(Machines):
         startup_s: float = 0.0,
         placing: Placing = Placing.ENERGY,
         what: str = "worker",
+        pauses: bool = True,
     ) -> None:
+        """``pauses``: whether one that fails at its start is left alone for a while."""
         super().__init__(slots, pool, startup_s, placing)
         self._what = what
+        self._pauses = pauses
         self._folder = folder
         self._command = command
         # Their process ids, by the number of the physical queue.
@@ -54,6 +57,9 @@ class ProcessProvisioner(Machines):
 
     async def start(self, number: int) -> None:
         """One that has just failed at its start is not started again and again."""
+        # One that is still at its end has the report file.
+        if self._children.get(number) in self._ending:
+            return
         if number not in self._failed or self._clock() >= self._failed[number][1]:
             await super().start(number)
 
@@ -83,6 +89,7 @@ class ProcessProvisioner(Machines):
             if ended:
                 del self._children[number]
                 if pid in self._ending:
+                    self._ending.discard(pid)
                     self._were_ready.discard(number)
                 else:
                     self._has_ended(number, os.waitstatus_to_exitcode(status))
@@ -94,19 +101,21 @@ class ProcessProvisioner(Machines):
             self._failed.pop(number, None)
         if not code:
             return
-        if code > 0 and not was_ready:
+        if code > 0 and not was_ready and self._pauses:
             times = self._failed.get(number, (0, 0.0))[0] + 1
             self._failed[number] = (times, self._clock() + min(2.0**times, MOST_PAUSE_S))
         how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
         text = f"{self._what} {number} {how}{self._last_words(number)}"
         if text != self._told.get(number) or was_ready:
             self._told[number] = text
-            log.warning("%s; it is started again", text)
+            log.warning("%s", text)
 
     def _last_words(self, number: int) -> str:
         path = self._folder / f"{number}.log"
         try:
-            lines = path.read_bytes()[-4096:].decode(errors="replace").splitlines()
+            with path.open("rb") as file:
+                file.seek(max(path.stat().st_size - 4096, 0))
+                lines = file.read().decode(errors="replace").splitlines()
         except OSError:
             return ""
         last = next((line.strip() for line in reversed(lines) if line.strip(" -+|╭╮╰╯─│")), "")
@@ -138,7 +147,8 @@ class ProcessProvisioner(Machines):
                 # It has not reported yet.
                 machine = str(machines.get(number, 0))
                 found[number] = Seen(number, machine, str(pid), is_ready=False, is_draining=pid in self._ending)
-        self._ending = {pid for pid in self._ending if lives(pid)}
+        own = set(self._children.values())
+        self._ending = {pid for pid in self._ending if pid in own or lives(pid)}
         return sorted(found.values(), key=lambda seen: seen.number)
 
     def _reports(self) -> list[tuple[str, Report]]:

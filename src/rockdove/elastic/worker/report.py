@@ -39,6 +39,8 @@ class ReportFile:
         except OSError:
             os.close(self._file)
             raise Taken(f"another worker has {path}") from None
+        # What is there is of one that has ended.
+        os.ftruncate(self._file, 0)
 
     def write(self, report: Report) -> None:
         text = msgspec.json.encode(report)

@@ -36,12 +36,6 @@ class Batch:
         """Whether this very call has published it: else it was published before, perhaps cut in another way."""
         queue = self._place.queue
         with told(self._place):
-            if self._rejects_path is not None:
-                if self._client.stage_batch(queue, *self._name, f"{self._run}look").published:
-                    self._forget_rejects(parts)
-                    return False
-                # Nobody has published it: what is there of rejects is of a run that never did.
-                reject.settle(self._rejects_path, self._client.queue_url(queue), *self._name, _drafts(parts))
             if any(part.staged.published for part in parts):
                 # A task has found it published, and did not stage: what others have staged is not all of it.
                 self._forget_rejects(parts)
@@ -50,6 +44,12 @@ class Batch:
                         f"{self._place.name} was deleted and made again while this batch was written. Write it again"
                     )
                 return False
+            if self._rejects_path is not None:
+                if self._client.stage_batch(queue, *self._name, f"{self._run}look").published:
+                    self._forget_rejects(parts)
+                    return False
+                # Nobody has published it: what is there of rejects is of a run that never did.
+                reject.settle(self._rejects_path, self._client.queue_url(queue), *self._name, _drafts(parts))
             winners = [Winner(part.attempt, part.staged.chunks, part.partition) for part in parts]
             return self._client.publish_batch(queue, *self._name, winners, partly=partly).published
 

@@ -1,9 +1,12 @@
 """This machine's clock beside Cassandra's, by which all services of a keyspace go."""
 
+from collections.abc import Coroutine
+from typing import Any
+
 from rockdove.core.clock import SECOND_US, Clock, SystemClock
 from rockdove.core.errors import StoreError
 from rockdove.store.cassandra.schema import READ_CLOCK
-from rockdove.store.cassandra.session import Session
+from rockdove.store.cassandra.session import Row, Session
 
 # By so many seconds a machine's clock may be off from Cassandra's: if it is more, somebody has to set it.
 MOST_OFF_S = 0.5
@@ -24,14 +27,13 @@ class ClockComparison:
 
         Services whose clocks differ hide messages for longer or shorter, and take segments for closed too early.
         """
-        before_us = self._clock.machine_us()
-        node_us = await self._node_us()
-        after_us = self._clock.machine_us()
-        ahead_us = (before_us + after_us) // 2 - node_us
-        # The answer was made somewhere in between.
-        doubt_us = (after_us - before_us) // 2 + _HALF_MS_US
-        if abs(ahead_us - self._clock.ahead_us) > doubt_us:
-            self._clock.ahead_us = ahead_us
+        try:
+            ahead_us, doubt_us = await self._measure(self._session.ask_first_node(READ_CLOCK))
+        except StoreError:
+            ahead_us, doubt_us = await self._measure(self._session.ask(READ_CLOCK))
+        # No further than it must be: what took long tells little.
+        least_us, most_us = ahead_us - doubt_us, ahead_us + doubt_us
+        self._clock.ahead_us = min(max(self._clock.ahead_us, least_us), most_us)
         where = "ahead of" if ahead_us > 0 else "behind"
         self._session.refusal = (
             f"the clock of this machine is {abs(ahead_us) / SECOND_US:.1f} s {where} that of Cassandra, and may be off "
@@ -40,9 +42,10 @@ class ClockComparison:
             else None
         )
 
-    async def _node_us(self) -> int:
-        try:
-            ((node_ms,),) = await self._session.ask_first_node(READ_CLOCK)
-        except StoreError:
-            ((node_ms,),) = await self._session.ask(READ_CLOCK)
-        return int(node_ms) * 1000 + _HALF_MS_US
+    async def _measure(self, answer: Coroutine[Any, Any, list[Row]]) -> tuple[int, int]:
+        """What the machine's clock is ahead, and by how much that may be wrong: the node told its time in between."""
+        before_us = self._clock.machine_us()
+        ((node_ms,),) = await answer
+        after_us = self._clock.machine_us()
+        node_us = int(node_ms) * 1000 + _HALF_MS_US
+        return (before_us + after_us) // 2 - node_us, (after_us - before_us) // 2 + _HALF_MS_US

@@ -60,7 +60,7 @@ PATIENCE_S = 4.0
 BUSY_S = 0.01
 # Seconds after which it is taken for unable to answer, when it is asked whether it can.
 CHECK_S = 1.5
-# Seconds for which another service may take to make the tables, and between two looks for them.
+# Seconds that another service may take to make the tables, and between two looks for them.
 MAKING_S = 30.0
 MAKING_LOOK_S = 0.5
 _MISSING = re.compile("doesn't exist|does not exist|unconfigured table", re.IGNORECASE)
@@ -235,9 +235,7 @@ class Session:
             copies = self._address.replication or 1
             nodes = sum(host.datacenter == datacenter for host in self._cluster.metadata.all_hosts())
             if copies > nodes:
-                raise OSError(
-                    f"{copies} copies of everything (--replication) need as many nodes, and there are {nodes}"
-                )
+                raise OSError(f"{copies} copies of everything (--replication) need as many nodes; there are {nodes}")
             session.execute(KEYSPACE.format(keyspace=quoted, datacenter=datacenter, copies=copies), timeout=60)
         there = () if known is None else known.tables
         for name, text in TABLES.items():
@@ -249,12 +247,12 @@ class Session:
         (copies,) = session.execute(_COPIES, (self._address.keyspace,)).one() or ({},)
         number = sum(int(copied) for name, copied in copies.items() if name != "class")
         wanted = self._address.replication
-        if wanted is not None and number and wanted != number:
+        if wanted is not None and number and str(wanted) not in copies.values():
             log.warning(
-                "the keyspace %s is there already, with %d of everything, and --replication %d changes nothing: use "
+                "the keyspace %s is there already, with other copies (%s), and --replication %d changes nothing: use "
                 "ALTER KEYSPACE, and nodetool repair",
                 self._address.keyspace,
-                number,
+                ", ".join(f"{name}: {copied}" for name, copied in copies.items() if name != "class"),
                 wanted,
             )
         try:

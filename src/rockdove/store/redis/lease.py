@@ -246,7 +246,7 @@ class RedisLeases:
         for at in range(0, len(claimed), 3):
             number, token, uid = int(claimed[at]), claimed[at + 1].decode(), claimed[at + 2].decode()
             # One whose home is away waits, and the others do not.
-            with contextlib.suppress(ServerAway):
+            with contextlib.suppress(StoreError):
                 (what,) = await self._at_home(uid, "rd_lease_ask", self._clock.now_us(), token)
                 await self._learn(server, number, token, what)
 
@@ -306,9 +306,8 @@ class _Attempt:
         for part in parts:
             if want.limit <= 0 or want.room_bytes <= 0:
                 break
-            try:
-                claimed = await self._claim_all(part, want)
-            except ServerAway as error:
+            claimed, error = await self._claim_all(part, want)
+            if error is not None and not claimed.entries:
                 away = error
                 continue
             claims.append((part.record.number, claimed))
@@ -317,13 +316,16 @@ class _Attempt:
             raise away
         return claims
 
-    async def _claim_all(self, part: RedisPhysical, want: Want) -> Claimed:
-        """In pieces: while one is claimed, the server does nothing else."""
+    async def _claim_all(self, part: RedisPhysical, want: Want) -> tuple[Claimed, ServerAway | None]:
+        """In pieces: while one is claimed, the server does nothing else. It may go away between two."""
         whole = Claimed([], [])
         while want.limit > 0 and want.room_bytes > 0:
             await self._renew()
             limit = min(want.limit, AT_ONCE)
-            claimed, others = await self._leases.claim_some(part, self._token, replace(want, limit=limit))
+            try:
+                claimed, others = await self._leases.claim_some(part, self._token, replace(want, limit=limit))
+            except ServerAway as error:
+                return whole, error
             self.others_claim = self.others_claim or others
             if claimed.entries:
                 names = [entry_name(entry.id) for entry in claimed.entries]
@@ -335,7 +337,7 @@ class _Attempt:
             want = left(want, claimed)
             if len(claimed.entries) < limit and len(claimed.expired) < MOST_EXPIRED:
                 break
-        return whole
+        return whole, None
 
     async def _renew(self) -> None:
         """Raises `_NotYet`."""

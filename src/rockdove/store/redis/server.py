@@ -104,9 +104,10 @@ class Server:
         # What is published comes on one of its own: Redis cuts off who listens if 32 MiB of answers wait for him.
         self._ears: Connection | None = None
         # Whoever looks after he has begun to listen must not miss what comes between the two: so calls wait until the
-        # server has heard who listens. How many times that is still to be said, and the calls.
-        self._unheard = 0
-        self._waiting: deque[tuple[Connection, Done[Any], tuple[Word, ...], bool]] = deque()
+        # server has heard who listened by then. How often it was told who listens, how often it has heard that, and the
+        # calls, each with how often it was told before.
+        self._told_listeners = self._heard_listeners = 0
+        self._waiting: deque[tuple[int, Connection, Done[Any], tuple[Word, ...], bool]] = deque()
         # Connected, but not yet `joined`.
         self._new: list[Connection] = []
         # Of the connection; None: nothing was promised on it yet.
@@ -183,9 +184,12 @@ class Server:
             self._call(connection, done, words)
 
     def _call(self, connection: Connection, done: Done[Any], words: tuple[Word, ...], is_copied: bool = False) -> None:
-        if self._unheard and connection is self._connection:
-            self._waiting.append((connection, done, words, is_copied))
-            return
+        if connection is self._connection and self._heard_listeners < self._told_listeners:
+            self._waiting.append((self._told_listeners, connection, done, words, is_copied))
+        else:
+            self._send(connection, done, words, is_copied)
+
+    def _send(self, connection: Connection, done: Done[Any], words: tuple[Word, ...], is_copied: bool) -> None:
         if not is_copied:
             connection.call(words, partial(self._answered, done))
             return
@@ -223,9 +227,8 @@ class Server:
             case "MANY":
                 return OverQuota(text)
             case "NOAUTH":
-                return StoreError(
-                    "it wants a password: write redis://:PASSWORD@HOST:PORT, or redis://USER:PASSWORD@..."
-                )
+                self.failed += 1
+                return StoreError(f"the Redis server {self}: it wants a password: write redis://:PASSWORD@HOST:PORT")
             case "OOM":
                 self._refuses = True
                 return ServerFull(f"the Redis server {self} has used up its memory")
@@ -275,16 +278,17 @@ class Server:
     def _subscribe(self, ears: Connection, *channels: str) -> None:
         for channel in channels:
             ears.say(("SUBSCRIBE", channel))
-        self._unheard += 1
+        self._told_listeners += 1
         # It is answered after them.
         ears.call(("PING",), partial(self._subscribed, ears))
 
     def _subscribed(self, ears: Connection, reply: Reply) -> None:
         if ears is not self._ears:
             return
-        self._unheard -= 1
-        while not self._unheard and self._waiting:
-            self._call(*self._waiting.popleft())
+        self._heard_listeners += 1
+        while self._waiting and self._waiting[0][0] <= self._heard_listeners:
+            _, connection, done, words, is_copied = self._waiting.popleft()
+            self._send(connection, done, words, is_copied)
 
     def unlisten(self, channel: str) -> None:
         if channel in self._channels:
@@ -342,7 +346,7 @@ class Server:
         self._connection, self._ears = connection, ears
         self._new.clear()
         self._copies = None
-        self._unheard = 0
+        self._told_listeners = self._heard_listeners = 0
         if self._channels:
             self._subscribe(ears, *self._channels)
         self.trouble = None
@@ -428,7 +432,7 @@ class Server:
             if self.trouble is None:
                 self.trouble = "the connection was lost"
             waiting, self._waiting = self._waiting, deque()
-            for _, done, _, _ in waiting:
+            for _, _, done, _, _ in waiting:
                 # They were not asked.
                 self._loop.call_soon(done, self.away())
             if not self._is_closing:

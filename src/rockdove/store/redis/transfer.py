@@ -80,7 +80,7 @@ class RedisTransfers:
         for at in range(0, len(flat), 4):
             number, name, there, token = (word.decode() for word in flat[at : at + 4])
             # One whose target is away waits, and the others do not.
-            with contextlib.suppress(ServerAway):
+            with contextlib.suppress(StoreError):
                 await self._finish(server, key_of(int(number)), name, self._physical(int(there)), token)
 
     async def _finish(self, server: Server, source: str, name: str, target: RedisPhysical, token: str) -> None:

@@ -88,7 +88,8 @@ class Handover:
         replica = self._replicas.of(uid)
         if left := replica.known(place.number, ids):
             rows = await place.tables.states(place.queue, left)
-            gone = [id for id in left if rows[id] is None]
+            # What one node does not have, another may.
+            gone = [id for id in left if rows[id] is None and await place.tables.is_gone(place.queue, id)]
             if gone := replica.known(place.number, gone):
                 await replica.perform(asked.RemoveAll(0, place.number, gone))
 

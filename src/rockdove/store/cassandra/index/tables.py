@@ -66,6 +66,10 @@ class Tables:
         rows = await asyncio.gather(*(self._states.ask((queue, block_of(id)), place_of(id)) for id in ids))
         return dict(zip(ids, rows, strict=True))
 
+    async def is_gone(self, queue: str, id: int) -> bool:
+        """Whether no node has it."""
+        return not await self.session.ask_all(schema.READ_STATES, queue, block_of(id), [place_of(id)])
+
     async def put_states(self, queue: str, states: Iterable[tuple[int, State]]) -> None:
         writes: dict[int, list[Statement]] = defaultdict(list)
         for id, state in states:
