@@ -36,6 +36,35 @@ def test_what_is_said_right_after_a_look_counts(bench: Bench, monkeypatch: pytes
     assert store.servers.landing == {uid}
 
 
+@pytest.mark.parametrize("look", ["is back", "next"])
+def test_what_is_said_while_an_answer_is_on_its_way_counts(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, look: str
+) -> None:
+    """It comes on a connection of its own, and may overtake the answer, which is from before."""
+    store, landings = _parts(bench)
+    uid = bench.queue().record.uid
+    landings.begin(uid)
+    call = StoreServer.call_on
+
+    def tell_and_answer(server: StoreServer, done: Callable[[Any], None], *rest: Any, **options: Any) -> None:
+        def told(reply: Any) -> None:
+            landings.heard(f"{uid} 1".encode())
+            done(reply)
+
+        call(server, told, *rest, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StoreServer, "call_on", tell_and_answer)
+        if look == "next":
+            assert bench.do(landings.next, None) is None
+        else:
+            bench.run(landings.is_back(store.servers.home(uid)))
+    assert store.servers.landing == {uid}
+    # The next look is from after it.
+    assert bench.do(landings.next, None) is None
+    assert not store.servers.landing
+
+
 def test_what_others_have_landed_meanwhile_is_forgotten(bench: Bench) -> None:
     """Else each receive that finds nothing would wait for it. Who publishes may have been stopped for a while."""
     store, landings = _parts(bench)

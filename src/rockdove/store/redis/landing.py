@@ -75,9 +75,17 @@ class RedisLandings:
         self._new: Callable[[], None] = lambda: None
         # Who waits for something to land.
         self._waiting: set[asyncio.Event] = set()
+        # How often it was told that something is to land, and of each queue of which that is so, which time it was.
+        self._times = 0
+        self._told: dict[str, int] = {}
 
     def begin(self, queue: str) -> None:
         """Something was published that has to land."""
+        self._is_landing(queue)
+
+    def _is_landing(self, queue: str) -> None:
+        self._times += 1
+        self._told[queue] = self._times
         self._servers.landing.add(queue)
         self._new()
 
@@ -102,9 +110,9 @@ class RedisLandings:
         """A server tells: the uid of a queue, and 1 if something is to land."""
         uid, _, is_landing = text.decode().rpartition(" ")
         if is_landing == "1":
-            self._servers.landing.add(uid)
-            self._new()
+            self._is_landing(uid)
         else:
+            self._told.pop(uid, None)
             self._servers.landing.discard(uid)
             for event in self._waiting:
                 event.set()
@@ -112,26 +120,34 @@ class RedisLandings:
     async def is_back(self, server: Server) -> None:
         """See what is to land by the word of a server that is there, perhaps again. Raises `StoreError`."""
 
-        def known(flat: list[bytes]) -> None:
+        def known(flat: list[bytes], times: int) -> None:
             uids = {uid.decode() for uid in flat[::2]}
-            self._forget(server)
+            self._forget(server, times)
             self._servers.landing |= uids
             if uids:
                 self._new()
 
         await self._ask_in_order(server, known, "rd_landing_places", "rd")
 
-    def _forget(self, server: Server) -> None:
+    def _forget(self, server: Server, times: int) -> None:
+        """All of a server, but what was told after so many times: that comes on a connection of its own, and the answer
+        may be from before.
+        """
         landing = self._servers.landing
-        landing -= {uid for uid in landing if self._servers.home(uid) is server}
+        gone = {uid for uid in landing if self._servers.home(uid) is server and self._told.get(uid, 0) <= times}
+        landing -= gone
+        for uid in gone:
+            self._told.pop(uid, None)
 
-    async def _ask_in_order(self, server: Server, known: Callable[[Any], None], function: str, *words: Any) -> Any:
-        """What is heard from the server after its answer comes after ``known``. Who awaits an answer goes on later."""
+    async def _ask_in_order(self, server: Server, known: Callable[[Any, int], None], function: str, *words: Any) -> Any:
+        """``known`` gets the answer at once, and how often it was told before it was asked."""
 
         def ask(done: Callable[[Any], None]) -> None:
+            times = self._times
+
             def told(reply: Any) -> None:
                 if not isinstance(reply, StoreError):
-                    known(reply)
+                    known(reply, times)
                 done(reply)
 
             server.call(told, function, *words)
@@ -152,10 +168,10 @@ class RedisLandings:
                 if not server.is_up:
                     continue
 
-                def known(reply: Any, server: Server = server) -> None:
+                def known(reply: Any, times: int, server: Server = server) -> None:
                     if not reply:
                         # Others were quicker than the word of what this process has published.
-                        self._forget(server)
+                        self._forget(server, times)
 
                 reply = await self._ask_in_order(server, known, "rd_next_landing", "rd", self.lander, after)
                 if isinstance(reply, list):
