@@ -102,7 +102,9 @@ class Controller:
             return
 
     async def _drain(self) -> None:
-        while seen := await self._provisioner.list():
+        """Those that there are now: others are not ours."""
+        own = {_process(each) for each in await self._provisioner.list()}
+        while seen := [each for each in await self._provisioner.list() if _process(each) in own]:
             for each in seen:
                 if not each.is_draining:
                     await self._provisioner.drain(each.number)
@@ -270,6 +272,11 @@ class Controller:
             rule=step.state,
             watched=self._measure.is_watched,
         )
+
+
+def _process(seen: Seen) -> str:
+    """The same before it has reported and after."""
+    return seen.life.partition(" ")[0]
 
 
 def _decided(now_s: float, decision: Decision) -> Decided:

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from rockdove.client import AsyncClient, Client
 from rockdove.elastic import Handler
 from rockdove.elastic.controller import Controller, NotElastic
 from rockdove.elastic.measure import Measure
+from rockdove.elastic.provision.base import Seen
 from rockdove.elastic.provision.process import ProcessProvisioner, worker_command
 from rockdove.elastic.provision.simulated import SimulatedProvisioner
 from rockdove.elastic.state import Published, read, write
@@ -181,6 +183,31 @@ def test_one_that_was_overtaken_ends_nobodys_workers(endpoint: str, client: Clie
         assert (await bench.client.elastic_state(bench.queue)).holder == "second"
         await second.run(stopped, drains=True)
         assert await bench.provisioner.list() == []
+
+    play(endpoint, queue, scenario)
+
+
+def test_it_drains_the_workers_that_there_were(endpoint: str, client: Client, queue: str) -> None:
+    """Those that come later are of the next controller, also if this one stood still meanwhile."""
+
+    class Workers(SimulatedProvisioner):
+        there = [Seen(0, "0", "11 1.5", is_ready=True)]
+        drained: list[str] = []
+
+        async def list(self) -> "Any":
+            return self.there
+
+        async def drain(self, number: int) -> None:
+            self.drained.append(self.there[number].life)
+
+    async def scenario(bench: Bench) -> None:
+        workers = bench.provisioner = Workers(bench._make)
+        draining = asyncio.ensure_future(bench.controller()._drain())
+        while not workers.drained:
+            await asyncio.sleep(0.01)
+        workers.there = [Seen(0, "0", "12 2.5", is_ready=True)]
+        await asyncio.wait_for(draining, 30)
+        assert set(workers.drained) == {"11 1.5"}
 
     play(endpoint, queue, scenario)
 

@@ -58,6 +58,8 @@ class ProcessProvisioner(Machines):
     async def start(self, number: int) -> None:
         """One that has just failed at its start is not started again and again."""
         # One that is still at its end has the report file.
+        if any(report.physical == number and report.pid in self._ending for _, report in self._reports()):
+            return
         if self._children.get(number) in self._ending:
             return
         if number not in self._failed or self._clock() >= self._failed[number][1]:
