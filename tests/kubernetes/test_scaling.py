@@ -187,7 +187,8 @@ async def _nothing(provisioner: KubernetesProvisioner) -> None: ...
 
 
 def test_rights_that_are_taken_away_do_not_end_it(shop: Shop) -> None:
-    shop.apply("workers.yaml", "true")
+    # Slow enough that a backlog is left when the controller looks again.
+    shop.apply("workers.yaml", WORK.format(out=shop.out))
     (role,) = (each for each in documents("rbac.yaml") if each["kind"] == "Role")
     with shop.autoscale() as process:
         wait_until(lambda: len(shop.ready()) == 1, "there is no worker")
