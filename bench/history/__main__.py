@@ -14,7 +14,7 @@ import msgspec
 
 from bench.error import BenchError
 from bench.history.call import History
-from bench.history.check import Violation, check, summary
+from bench.history.check import Violation, check, story, summary
 from bench.history.load import FAST, Clients, Recorder, drain
 from bench.history.service import SMALL_JUMP_S, Place, Service, Trouble
 from bench.machine import scratch
@@ -98,16 +98,18 @@ def main() -> None:
         words.out.write_bytes(msgspec.json.encode(history))
     print(summary(history))
     found = check(history)
-    tell(found, history.complaints)
+    tell(found, history)
     sys.exit(1 if found else 0)
 
 
-def tell(found: list[Violation], complaints: list[str]) -> None:
-    """With the last that the service has complained of, if there is a violation."""
-    for line in complaints[-MOST_TOLD:] if found else []:
+def tell(found: list[Violation], history: History) -> None:
+    """With the last that the service has complained of, if there is a violation, and with what led to each."""
+    for line in history.complaints[-MOST_TOLD:] if found else []:
         print(line)
     for violation in found[:MOST_TOLD]:
         print(f"VIOLATION {violation.rule}: {violation.text}")
+        for line in story(history, violation):
+            print(line)
     if len(found) > MOST_TOLD:
         print(f"and {len(found) - MOST_TOLD:,} more")
     print(f"{len(found)} violations")

@@ -11,6 +11,8 @@ import msgspec
 
 from bench.history.call import Call, History, Outcome
 
+# Seconds: faults so long before what a violation is about are told with it.
+NEAR_S = 5.0
 # Seconds within which a front-end that has answered a receive tells the owner so; it takes one round of its loop.
 TOLD_S = 0.25
 
@@ -398,6 +400,28 @@ RULES: tuple[Callable[[_Record], Iterator[str]], ...] = (
     deliveries,
     counts,
 )
+
+
+def story(history: History, violation: Violation) -> Iterator[str]:
+    """What was done with the messages that a violation names, and to the service meanwhile, in order of time."""
+    names = {word.rstrip(",.:") for word in violation.text.split()}
+    calls = [call for call in history.calls if names.intersection([*call.bodies, *(got.body for got in call.got)])]
+    if not calls:
+        return
+    zero_s = min(call.begin_s for call in history.calls)
+    begin_s, end_s = min(call.begin_s for call in calls), max(call.end_s for call in calls)
+    lines = []
+    for call in calls:
+        words = [call.op, call.outcome.value, *(sorted(names.intersection(got.body for got in call.got)))]
+        words += [f"for {call.timeout_s:g} s"] if call.op in ("receive", "hide") else []
+        lines.append((call.begin_s, call.end_s, " ".join(words)))
+    for fault in history.faults:
+        if fault.begin_s <= end_s and fault.end_s >= begin_s - NEAR_S:
+            lines.append(
+                (fault.begin_s, fault.end_s, f"{fault.kind} {fault.jump_s:+.3f} s" if fault.jump_s else fault.kind)
+            )
+    for first_s, last_s, text in sorted(lines):
+        yield f"  {first_s - zero_s:.3f} to {last_s - zero_s:.3f}: {text}"
 
 
 def summary(history: History) -> str:

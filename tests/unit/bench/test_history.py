@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bench.history.call import Call, Fault, Got, History, Outcome
-from bench.history.check import RULES, check, summary
+from bench.history.check import NEAR_S, RULES, check, story, summary
 
 DONE, UNKNOWN, REFUSED = Outcome.DONE, Outcome.UNKNOWN, Outcome.REFUSED
 FIFO = "q.fifo"
@@ -304,3 +304,16 @@ def test_messages_that_a_task_brings_back_have_new_ids() -> None:
 def test_the_summary_counts() -> None:
     history = History([call("send", 0, "a"), call("send", 1, "b", outcome=UNKNOWN)], [Fault("kill", 1, 2)])
     assert summary(history) == "send: 1 done, 1 unknown\nfaults: 1 kill"
+
+
+def test_a_violation_is_told_with_what_led_to_it() -> None:
+    faults = [Fault("clock", 12 - NEAR_S, 12 - NEAR_S, jump_s=0.5), Fault("kill", 1, 1), Fault("pause", 99, 99)]
+    calls = [call("send", 10, "a", "b"), received(12, "a"), call("send", 13, "c"), received(14, "a", "b")]
+    history = History([*calls, drained("c")], faults=faults)
+    (early,) = [violation for violation in check(history) if violation.rule == "early"]
+    assert list(story(history, early)) == [
+        "  -3.000 to -3.000: clock +0.500 s",
+        "  0.000 to 0.100: send done",
+        "  2.000 to 2.100: receive done a for 10 s",
+        "  4.000 to 4.100: receive done a for 10 s",
+    ]
