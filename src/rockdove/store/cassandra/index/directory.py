@@ -146,7 +146,9 @@ class Directory:
                 break
         else:
             raise StoreInterrupted("no segment of the index could be opened; try it again")
-        segment = self._add(Segment(kind, from_us, number, owner, now_us))
+        # A look may have seen it before this has heard that it is there.
+        segment = self.segments.get(number) or self._add(Segment(kind, from_us, number, owner, now_us))
+        self.unknown.drop(number)
         # All that is in it is known.
         segment.is_final = True
         filling = Filling(segment, width_us, begun_s)
