@@ -46,6 +46,8 @@ class Framed:
         # How many messages fill a frame, to judge by the last one.
         self._fill = MOST_WAITING
         self._is_closing = False
+        # The other process does not read any more.
+        self._is_deaf = False
         sock.setblocking(False)
         self._loop.add_reader(sock, self._read)
 
@@ -72,7 +74,7 @@ class Framed:
             self._flush()
 
     def _flush(self) -> None:
-        if self._socket is None:
+        if self._socket is None or self._is_deaf:
             # Nobody hears it.
             self._out.clear()
             self._large.clear()
@@ -82,7 +84,7 @@ class Framed:
                 # The other process stands still. It begins anew when it goes on.
                 self._end()
             return
-        while self._out and not self._unsent and self._socket is not None:
+        while self._out and not self._unsent and self._socket is not None and not self._is_deaf:
             self._say_next()
 
     def _say_next(self) -> None:
@@ -122,7 +124,10 @@ class Framed:
         except (BlockingIOError, InterruptedError):
             taken = 0
         except OSError:
-            self._end()
+            # Nobody reads any more. What was said before that is still to be heard: `_read` finds the end.
+            self._is_deaf = True
+            self._unsent = memoryview(b"")
+            self._loop.remove_writer(sock)
             return
         self._unsent = frame[taken:]
         if is_first and self._unsent:
@@ -133,7 +138,7 @@ class Framed:
         if sock is None:
             return
         self._write(self._unsent)
-        if self._unsent or self._socket is None:
+        if self._unsent or self._is_deaf:
             return
         self._flush()
         if not self._unsent and self._socket is not None:
