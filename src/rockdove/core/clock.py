@@ -1,6 +1,6 @@
 """Where time comes from: the wall clock in service, a stepped one in tests."""
 
-from time import time_ns
+import time
 from typing import Protocol
 
 # One second in the unit that every time inside Rockdove has: microseconds since 1970, UTC.
@@ -13,17 +13,30 @@ class Clock(Protocol):
     def now_us(self) -> int: ...
 
 
+# One that nobody sets; it goes on while the machine sleeps, where there is such.
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
 class SystemClock:
-    """The machine's wall clock, less what it is ahead of a better one that it was compared with."""
+    """The machine's wall clock. Once it was compared with a better one, that one's time, which goes on steadily.
+
+    Whoever sets the wall clock then disturbs nothing.
+    """
 
     def __init__(self) -> None:
-        self.ahead_us = 0
+        # What the better clock is ahead of the steady one.
+        self.offset_us: int | None = None
 
     def now_us(self) -> int:
-        return self.machine_us() - self.ahead_us
+        offset_us = self.offset_us
+        return self.machine_us() if offset_us is None else self.steady_us() + offset_us
 
     def machine_us(self) -> int:
-        return time_ns() // 1000
+        return time.time_ns() // 1000
+
+    def steady_us(self) -> int:
+        """Since some moment."""
+        return time.clock_gettime_ns(_STEADY) // 1000
 
 
 class ManualClock:

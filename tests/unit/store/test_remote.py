@@ -136,17 +136,17 @@ def test_its_clock_is_set_as_the_owners_is(folder: Path, loop: asyncio.AbstractE
     async def scenario() -> None:
         house = House(folder)
         house.owner.clock = owners = SystemClock()
-        owners.ahead_us = 400_000
+        owners.offset_us = 400_000
         clock = SystemClock()
         store = RemoteStore(house.path, clock)
         await store.open()
-        assert clock.ahead_us == 400_000
-        owners.ahead_us = -1
+        assert clock.offset_us == 400_000
+        owners.offset_us = -1
         for _ in range(50):
-            if clock.ahead_us == -1:
+            if clock.offset_us == -1:
                 break
             await asyncio.sleep(0.1)
-        assert clock.ahead_us == -1
+        assert clock.offset_us == -1
         store.close()
         house.close()
 

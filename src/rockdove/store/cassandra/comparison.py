@@ -28,12 +28,15 @@ class ClockComparison:
         Services whose clocks differ hide messages for longer or shorter, and take segments for closed too early.
         """
         try:
-            ahead_us, doubt_us = await self._measure(self._session.ask_first_node(READ_CLOCK))
+            offset_us, doubt_us = await self._measure(self._session.ask_first_node(READ_CLOCK))
         except StoreError:
-            ahead_us, doubt_us = await self._measure(self._session.ask(READ_CLOCK))
+            offset_us, doubt_us = await self._measure(self._session.ask(READ_CLOCK))
+        clock = self._clock
+        machine_us = clock.machine_us() - clock.steady_us()
         # No further than it must be: what took long tells little.
-        least_us, most_us = ahead_us - doubt_us, ahead_us + doubt_us
-        self._clock.ahead_us = min(max(self._clock.ahead_us, least_us), most_us)
+        known_us = machine_us if clock.offset_us is None else clock.offset_us
+        clock.offset_us = min(max(known_us, offset_us - doubt_us), offset_us + doubt_us)
+        ahead_us = machine_us - offset_us
         where = "ahead of" if ahead_us > 0 else "behind"
         self._session.refusal = (
             f"the clock of this machine is {abs(ahead_us) / SECOND_US:.1f} s {where} that of Cassandra, and may be off "
@@ -43,9 +46,10 @@ class ClockComparison:
         )
 
     async def _measure(self, answer: Coroutine[Any, Any, list[Row]]) -> tuple[int, int]:
-        """What the machine's clock is ahead, and by how much that may be wrong: the node told its time in between."""
-        before_us = self._clock.machine_us()
+        """What Cassandra's clock is ahead of the steady one, and by how much that may be wrong: the node told its time
+        in between."""
+        before_us = self._clock.steady_us()
         ((node_ms,),) = await answer
-        after_us = self._clock.machine_us()
+        after_us = self._clock.steady_us()
         node_us = int(node_ms) * 1000 + _HALF_MS_US
-        return (before_us + after_us) // 2 - node_us, (after_us - before_us) // 2 + _HALF_MS_US
+        return node_us - (before_us + after_us) // 2, (after_us - before_us) // 2 + _HALF_MS_US

@@ -176,8 +176,8 @@ class Owner:
             front_end.send(told.Changed(change))
 
     def _look_at_state(self) -> told.State:
-        ahead_us = self.clock.ahead_us if isinstance(self.clock, SystemClock) else 0
-        return told.State(self.store.full, self.store.trouble, self.store.effort, ahead_us)
+        offset_us = self.clock.offset_us if isinstance(self.clock, SystemClock) else None
+        return told.State(self.store.full, self.store.trouble, self.store.effort, offset_us)
 
     def _watch_state(self) -> None:
         state = self._look_at_state()

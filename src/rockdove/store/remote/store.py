@@ -162,7 +162,7 @@ class RemoteStore:
     def _take_state(self, state: told.State) -> None:
         self._state = state
         if isinstance(self._clock, SystemClock):
-            self._clock.ahead_us = state.ahead_us
+            self._clock.offset_us = state.offset_us
 
     def _take_capabilities(self, there: Sequence[str]) -> None:
         link = self.link

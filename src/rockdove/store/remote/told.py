@@ -169,7 +169,7 @@ class State(Struct, array_like=True, tag=32, gc=False):
     trouble: str | None
     effort: Effort
     # See `rockdove.core.clock.SystemClock`.
-    ahead_us: int = 0
+    offset_us: int | None = None
 
 
 class Begin(Struct, array_like=True, tag=33, gc=False):
