@@ -285,7 +285,8 @@ class Directory:
         """Entries are about to be removed from it: how many it had does not count any more."""
         if not segment.is_touched:
             segment.is_touched = True
-            if segment.size is not None:
+            # Who fills it tells when it is closed.
+            if not self.is_filled(segment):
                 self._tasks.run(self._tell_touched(segment))
 
     async def _tell_touched(self, segment: Segment) -> None:

@@ -56,6 +56,8 @@ class Look:
         self._loading = asyncio.Lock()
         self._has_news = False
         self._is_looking = False
+        # Set while somebody is to be told in a moment.
+        self._timer: asyncio.TimerHandle | None = None
         # No others are alive.
         self.is_alone = True
         # How long claims take, on average.
@@ -119,7 +121,19 @@ class Look:
         ready, wait_s = self._candidates.ready(MOST_TOLD, self.patience_s)
         self._arrivals.tell(self._number, ready, None if ready else self.next_us())
         if wait_s is not None:
-            asyncio.get_running_loop().call_later(wait_s, self.tell_ready)
+            self._tell_later(wait_s)
+
+    def _tell_later(self, wait_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        if self._timer is not None:
+            if self._timer.when() <= loop.time() + wait_s:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_later(wait_s, self._tell_now)
+
+    def _tell_now(self) -> None:
+        self._timer = None
+        self.tell_ready()
 
     def next_us(self) -> int | None:
         """When the next message is visible, to judge by what is known."""
