@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from functools import partial
 
-from rockdove.broker.ask import ask, has_duty
+from rockdove.broker.ask import PhysicalQueueUnavailable, ask, has_duty
 from rockdove.broker.context import Context
 from rockdove.broker.count import count
 from rockdove.broker.deadletter import moved
@@ -142,12 +142,19 @@ class Mover:
                 # There may be another queue of that name by now, whose messages are none of this task's.
                 raise no_resource("source")
             before = progress.moved
+            away: PhysicalQueueUnavailable | None = None
             for physical in source.physical:
                 # The rate is the whole task's, however many physical queues there are.
                 left = chunk - (progress.moved - before)
-                if left > 0:
-                    await self._move_some(task, source, physical, left, progress)
+                try:
+                    if left > 0:
+                        await self._move_some(task, source, physical, left, progress)
+                except PhysicalQueueUnavailable as fault:
+                    # The others go on. This one is not done.
+                    away = fault
             number = progress.moved - before
+            if away is not None and not number:
+                raise away
             if not number:
                 if not await self._are_some_hidden(source):
                     return True
