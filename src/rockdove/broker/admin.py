@@ -27,6 +27,7 @@ from rockdove.core.errors import (
     UnsupportedOperation,
 )
 from rockdove.core.queue import PhysicalRecord, PhysicalState, QueueRecord
+from rockdove.core.tag import wrong_key, wrong_tag
 from rockdove.store.base import Counts, OverQuota
 
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.MAX_QUEUE_NAME_LENGTH}}}")
@@ -248,10 +249,9 @@ class Admin:
     async def untag(self, queue: Queue, keys: list[str]) -> None:
         if not keys:
             raise MissingParameter("The request must contain the parameter TagKeys.")
-        if not all(0 < len(key) <= limits.MAX_TAG_KEY_LENGTH for key in keys):
-            raise InvalidParameterValue(
-                f"Tag keys must be between 1 and {limits.MAX_TAG_KEY_LENGTH} characters in length."
-            )
+        wrong = wrong_key(keys)
+        if wrong is not None:
+            raise InvalidParameterValue(wrong)
 
         def changed(record: QueueRecord) -> QueueRecord:
             return replace(record, tags={key: value for key, value in record.tags.items() if key not in keys})
@@ -334,13 +334,6 @@ def _check_name(name: str, fifo: bool) -> None:
 def _check_tags(tags: Mapping[str, str]) -> None:
     if len(tags) > limits.MAX_TAGS:
         raise InvalidParameterValue(f"Too many tags added for queue: at most {limits.MAX_TAGS} are allowed.")
-    for key, value in tags.items():
-        if not 1 <= len(key) <= limits.MAX_TAG_KEY_LENGTH or key.startswith("aws:"):
-            raise InvalidParameterValue(
-                f"Tag keys must be between 1 and {limits.MAX_TAG_KEY_LENGTH} characters in length and must not begin "
-                "with aws:."
-            )
-        if len(value) > limits.MAX_TAG_VALUE_LENGTH:
-            raise InvalidParameterValue(
-                f"Tag values must be between 0 and {limits.MAX_TAG_VALUE_LENGTH} characters in length."
-            )
+    wrong = wrong_tag(tags)
+    if wrong is not None:
+        raise InvalidParameterValue(wrong)

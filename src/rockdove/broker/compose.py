@@ -52,7 +52,7 @@ def compose(
     if not body:
         raise MissingParameter("The request must contain the parameter MessageBody.")
     if not (plain and body.isascii()):
-        _check_characters(body)
+        check_characters(body)
     raw = body.encode()
     delay_us = queue.settings.delay_us
     if parcel.delay_seconds is not None:
@@ -74,7 +74,8 @@ def compose(
     return Draft(Message(now_us, raw, md5), now_us + delay_us, None, size)
 
 
-def _check_characters(body: str) -> None:
+def check_characters(body: str) -> None:
+    """Refuse what SQS does not take."""
     found = _FORBIDDEN.search(body)
     if found:
         raise InvalidMessageContents(
@@ -156,7 +157,7 @@ def _too_long(queue: Queue) -> InvalidParameterValue:
 
 def _check_ids(queue: Queue, parcel: SentContent) -> None:
     if parcel.message_group_id is not None:
-        _check_token("MessageGroupId", parcel.message_group_id)
+        check_token("MessageGroupId", parcel.message_group_id)
     elif queue.fifo:
         raise MissingParameter("The request must contain the parameter MessageGroupId.")
     if parcel.message_deduplication_id is not None:
@@ -165,7 +166,7 @@ def _check_ids(queue: Queue, parcel: SentContent) -> None:
                 f"Value {parcel.message_deduplication_id} for parameter MessageDeduplicationId is invalid. "
                 "Reason: The request include parameter that is not valid for this queue type."
             )
-        _check_token("MessageDeduplicationId", parcel.message_deduplication_id)
+        check_token("MessageDeduplicationId", parcel.message_deduplication_id)
     elif queue.fifo and not queue.settings.content_deduplication:
         raise _not_deduplicated()
 
@@ -184,7 +185,7 @@ def _not_deduplicated() -> InvalidParameterValue:
     )
 
 
-def _check_token(name: str, value: str) -> None:
+def check_token(name: str, value: str) -> None:
     if not _TOKEN.fullmatch(value):
         raise InvalidParameterValue(
             f"Value {value} for parameter {name} is invalid. Reason: {name} can only include alphanumeric and "
@@ -199,11 +200,13 @@ def _attributes_size(attributes: Mapping[str, Attribute]) -> int:
             f"Number of message attributes [{len(attributes)}] exceeds the allowed maximum "
             f"[{limits.MAX_MESSAGE_ATTRIBUTES}]."
         )
-    size = 0
-    for name, attribute in attributes.items():
-        _check_name(name)
-        size += len(name.encode()) + len(attribute.data_type.encode()) + _value_size(name, attribute)
-    return size
+    return sum(attribute_size(name, attribute) for name, attribute in attributes.items())
+
+
+def attribute_size(name: str, attribute: Attribute) -> int:
+    """Checks an attribute, and tells how many bytes it counts."""
+    _check_name(name)
+    return len(name.encode()) + len(attribute.data_type.encode()) + _value_size(name, attribute)
 
 
 def _check_name(name: str) -> None:

@@ -29,7 +29,7 @@ KEYS: dict[str, frozenset[str]] = {
 _PRINCIPAL = "aws:principalarn"
 _OF_ALL, _OF_ANY = "ForAllValues:", "ForAnyValue:"
 _VARIABLE = "${"
-# Those that no request has: no service of AWS's asks here for somebody else.
+# Those that no request has. Only what a topic delivers comes from somewhere.
 _NEVER = frozenset(("aws:sourcearn", "aws:sourceaccount"))
 # By name: the family, whether it is a negation, and what to do with a value of the policy.
 _Operator = tuple[str, bool, Callable[[str], Match]]

@@ -440,3 +440,38 @@ class Throttling(Fault):
 
     shape = "ThrottlingException"
     code = "ThrottlingException"
+
+
+# Of topics, with the words of SNS.
+
+
+class TopicNotFound(Fault):
+    """No such topic or subscription."""
+
+    missed = True
+    shape = "NotFoundException"
+    code = "NotFound"
+    status = 404
+
+
+class TopicLimitExceeded(Fault):
+    """An account has as many topics as it may."""
+
+    shape = "TopicLimitExceededException"
+    code = "TopicLimitExceeded"
+    status = 403
+
+
+class SubscriptionLimitExceeded(Fault):
+    """A topic has as many subscriptions as it may."""
+
+    shape = "SubscriptionLimitExceededException"
+    code = "SubscriptionLimitExceeded"
+    status = 403
+
+
+class TagLimitExceeded(Fault):
+    """A topic would have too many tags."""
+
+    shape = "TagLimitExceededException"
+    code = "TagLimitExceeded"

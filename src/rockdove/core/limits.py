@@ -75,6 +75,21 @@ MAX_MOVE_RATE = 500
 MAX_LISTED_MOVE_TASKS = 10
 MAX_LISTED_QUEUES = 1_000
 
+# Of topics: names, what is published at once, and how many there are of an account, and subscriptions of a topic.
+MAX_TOPIC_NAME_LENGTH = 256
+MAX_NOTIFICATION_BYTES = 262_144
+MAX_SUBJECT_LENGTH = 100
+MAX_DISPLAY_NAME_LENGTH = 100
+MAX_TOPICS = 10_000
+MAX_SUBSCRIPTIONS = 1_000
+MAX_FIFO_SUBSCRIPTIONS = 100
+# Of one list of topics or subscriptions.
+MAX_LISTED_TOPICS = 100
+# Of a filter policy: its text, its properties, and the product of the numbers of their values.
+MAX_FILTER_BYTES = 262_144
+MAX_FILTER_PROPERTIES = 5
+MAX_FILTER_COMBINATIONS = 150
+
 MAX_PHYSICAL_QUEUES = 1_000
 # Of a FIFO queue, how often its physical queues can be replaced while messages are left in those before.
 MAX_LEAVING_GENERATIONS = 8

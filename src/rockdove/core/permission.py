@@ -1,8 +1,8 @@
-"""Who may do what with a queue: a policy, read once, and the decision about one request."""
+"""Who may do what with a queue or a topic: a policy, read once, and the decision about one request."""
 
 import re
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -44,10 +44,40 @@ OWNERS = frozenset(
 # What no policy takes from the owner: a queue must not be out of everybody's reach because of a mistake in its policy.
 REPAIRS = frozenset(("SetQueueAttributes", "RemovePermission", "GetQueueAttributes", "DeleteQueue"))
 
+# The same of topics.
+_TOPIC_GRANTABLE = frozenset(
+    (
+        "AddPermission",
+        "DeleteTopic",
+        "GetDataProtectionPolicy",
+        "GetTopicAttributes",
+        "ListSubscriptionsByTopic",
+        "ListTagsForResource",
+        "Publish",
+        "PutDataProtectionPolicy",
+        "Receive",
+        "RemovePermission",
+        "SetTopicAttributes",
+        "Subscribe",
+    )
+)
+_TOPIC_OWNERS = frozenset(
+    (
+        "ConfirmSubscription",
+        "CreateTopic",
+        "GetSubscriptionAttributes",
+        "ListSubscriptions",
+        "ListTopics",
+        "SetSubscriptionAttributes",
+        "TagResource",
+        "Unsubscribe",
+        "UntagResource",
+    )
+)
+_TOPIC_REPAIRS = frozenset(("SetTopicAttributes", "RemovePermission", "GetTopicAttributes", "DeleteTopic"))
+
 # Policies read at most that are remembered.
 _REMEMBERED = 1_024
-_PREFIX = "sqs:"
-_ACTIONS = {action.lower() for action in GRANTABLE | OWNERS}
 _ACCOUNT = re.compile(r"[0-9]{12}")
 _IDENTITY = re.compile(
     r"arn:aws[a-z-]*:(?:iam|sts)::([0-9]{12}):(root|(?:user|group|role|assumed-role|federated-user|oidc-provider|saml-provider)/.+)"
@@ -58,14 +88,39 @@ _UNIQUE_ID = re.compile(r"A[A-Z]{3}[A-Z0-9]{12,}")
 _ARN = re.compile(r"arn:[^:*?]+:([a-z0-9-]+):[^:]*:[^:]*:.+")
 # Fits no text.
 _NOTHING = re.compile(r"(?!)")
-_RESOURCE = re.compile(r"arn:[^:]*:sqs:[^:]*:([^:]*):([^:]*)")
+# Who delivers what is published, in policies of queues.
+TOPIC_SERVICE = "sns.amazonaws.com"
+
+
+class Vocabulary(Struct, frozen=True):
+    """What policies of one kind of thing speak of. ``what`` is its name, ``service`` the one that it belongs to."""
+
+    what: str
+    service: str
+    grantable: frozenset[str]
+    owners: frozenset[str]
+    repairs: frozenset[str]
+    # Of one statement.
+    most_actions: int
+
+    @property
+    def actions(self) -> set[str]:
+        return {action.lower() for action in self.grantable | self.owners}
+
+
+QUEUES = Vocabulary("queue", "sqs", GRANTABLE, OWNERS, REPAIRS, most_actions=7)
+TOPICS = Vocabulary("topic", "sns", _TOPIC_GRANTABLE, _TOPIC_OWNERS, _TOPIC_REPAIRS, most_actions=20)
 
 
 class Caller(Struct, frozen=True):
-    """Who asks: an account. ``name`` is what a user's ARN must end in to mean it."""
+    """Who asks: an account. ``name`` is what a user's ARN must end in to mean it.
+
+    ``service``: the one that does it for the account.
+    """
 
     id: str
     name: str
+    service: str = ""
 
     @property
     def arn(self) -> str:
@@ -101,8 +156,8 @@ class Policy(Struct, frozen=True):
     def decide(self, caller: Caller, action: str, resource: str, context: Callable[[], Context]) -> bool | None:
         """True: allowed. False: denied, whatever else allows it. None: not a word about it.
 
-        ``action`` is an operation's name, ``resource`` the queue's ARN; ``context`` is asked for only if there are
-        conditions.
+        ``action`` is an operation's name, ``resource`` the ARN of a queue or a topic; ``context`` is asked for only if
+        there are conditions.
         """
         decision = None
         for statement in self.statements:
@@ -114,19 +169,25 @@ class Policy(Struct, frozen=True):
 
 
 def is_permitted(
-    policy: Policy | None, owner: str, caller: Caller, action: str, resource: str, context: Callable[[], Context]
+    policy: Policy | None,
+    owner: str,
+    caller: Caller,
+    action: str,
+    resource: str,
+    context: Callable[[], Context],
+    vocabulary: Vocabulary = QUEUES,
 ) -> bool:
     """An owner may do everything that is not denied to him; others only what is allowed to them, and not denied."""
     own = caller.id == owner
-    if own and action in REPAIRS:
+    if own and action in vocabulary.repairs:
         return True
-    if not own and action not in GRANTABLE:
+    if not own and action not in vocabulary.grantable:
         return False
     decision = None if policy is None else policy.decide(caller, action, resource, context)
     return own if decision is None else decision
 
 
-def read(text: str) -> Policy:
+def read(text: str, vocabulary: Vocabulary = QUEUES) -> Policy:
     """A policy whose form is right. Raises `Unsupported` for what cannot be meant.
 
     Whom and what it names that are not of this service is never met here, so that it grants nothing and denies nobody.
@@ -135,27 +196,29 @@ def read(text: str) -> Policy:
     """
     policy = msgspec.json.decode(text)
     statements = policy["Statement"]
-    return Policy([_statement(each) for each in (statements if isinstance(statements, list) else [statements])])
+    every = statements if isinstance(statements, list) else [statements]
+    return Policy([_statement(each, vocabulary) for each in every])
 
 
 @lru_cache(_REMEMBERED)
-def of(text: str | None) -> Policy | None:
-    """The policy of a queue, None if it has none; for one that cannot be read (an older version took it), one that
-    allows nothing."""
+def of(text: str | None, vocabulary: Vocabulary = QUEUES) -> Policy | None:
+    """The policy of a queue or a topic, None if it has none; for one that cannot be read (an older version took it),
+    one that allows nothing."""
     if text is None:
         return None
     try:
-        return read(text)
+        return read(text, vocabulary)
     except (Unsupported, msgspec.MsgspecError, KeyError, TypeError):
         return Policy([])
 
 
-def _statement(statement: dict[str, Any]) -> Statement:
+def _statement(statement: dict[str, Any], vocabulary: Vocabulary) -> Statement:
+    resources = partial(_resources, vocabulary)
     return Statement(
         allow=statement["Effect"] == "Allow",
-        is_for=_turned(statement, "Principal", _principal),
-        covers=_turned(statement, "Action", _actions),
-        reaches=_turned(statement, "Resource", _resources) if _has_resource(statement) else lambda resource: True,
+        is_for=_turned(statement, "Principal", partial(_principal, vocabulary)),
+        covers=_turned(statement, "Action", partial(_actions, vocabulary)),
+        reaches=_turned(statement, "Resource", resources) if _has_resource(statement) else lambda resource: True,
         conditions=compile_conditions(statement.get("Condition", {}), statement["Effect"] == "Allow"),
     )
 
@@ -177,13 +240,15 @@ def _turned(statement: dict[str, Any], element: str, make: Callable[[Any, list[s
 # Principals.
 
 
-def _principal(value: Any, foreign: list[str]) -> Callable[[Caller], bool]:
+def _principal(vocabulary: Vocabulary, value: Any, foreign: list[str]) -> Callable[[Caller], bool]:
     if value == "*":
         return lambda caller: True
-    # Nobody here is a service of AWS's, or comes from another provider of identities.
-    foreign += value.keys() - {"AWS"}
+    # Nobody here is another service of AWS's, or comes from another provider of identities.
+    services = set(_texts(value.get("Service", [])))
+    ours = services & {TOPIC_SERVICE} if vocabulary is QUEUES else set()
+    foreign += (value.keys() - {"AWS", "Service"}) | (services - ours)
     tests = [_identity(text, foreign) for text in _texts(value.get("AWS", []))]
-    return lambda caller: any(test(caller) for test in tests)
+    return lambda caller: caller.service in ours or any(test(caller) for test in tests)
 
 
 def _identity(text: str, foreign: list[str]) -> Callable[[Caller], bool]:
@@ -207,40 +272,40 @@ def _identity(text: str, foreign: list[str]) -> Callable[[Caller], bool]:
 # Actions and resources.
 
 
-def _actions(value: Any, foreign: list[str]) -> Fits:
+def _actions(vocabulary: Vocabulary, value: Any, foreign: list[str]) -> Fits:
     """There are none of others: AWS does not take those either."""
-    patterns = [_action(text) for text in _texts(value)]
+    patterns = [_action(vocabulary, text) for text in _texts(value)]
     return lambda action: any(pattern.match(action.lower()) is not None for pattern in patterns)
 
 
-def _action(text: str) -> re.Pattern[str]:
-    lower = text.lower()
+def _action(vocabulary: Vocabulary, text: str) -> re.Pattern[str]:
+    lower, prefix, actions = text.lower(), f"{vocabulary.service}:", vocabulary.actions
     if lower == "*":
         return glob("*")
-    if not lower.startswith(_PREFIX):
-        raise Unsupported(f"the action {text} is not one of SQS")
-    name = lower.removeprefix(_PREFIX)
-    if WILD.isdisjoint(name) and name not in _ACTIONS:
-        if name.removesuffix("batch") in _ACTIONS:
+    if not lower.startswith(prefix):
+        raise Unsupported(f"the action {text} is not one of {vocabulary.service.upper()}")
+    name = lower.removeprefix(prefix)
+    if WILD.isdisjoint(name) and name not in actions:
+        if name.removesuffix("batch") in actions:
             raise Unsupported(f"the action {text} goes by the permission of the single one: leave Batch away")
         raise Unsupported(f"there is no action {text}")
     pattern = glob(name)
-    if not any(map(pattern.match, _ACTIONS)):
+    if not any(map(pattern.match, actions)):
         raise Unsupported(f"there is no action that {text} could mean")
     return pattern
 
 
-def _resources(value: Any, foreign: list[str]) -> Fits:
-    patterns = [_resource(text, foreign) for text in _texts(value)]
+def _resources(vocabulary: Vocabulary, value: Any, foreign: list[str]) -> Fits:
+    patterns = [_resource(vocabulary, text, foreign) for text in _texts(value)]
 
     def reaches(resource: str) -> bool:
         _, _, _, _, account, name = resource.split(":", 5)
-        return any(owner.match(account) is not None and queue.match(name) is not None for owner, queue in patterns)
+        return any(owner.match(account) is not None and thing.match(name) is not None for owner, thing in patterns)
 
     return reaches
 
 
-def _resource(text: str, foreign: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _resource(vocabulary: Vocabulary, text: str, foreign: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Patterns of account and name: one service is one region, whatever a policy calls it."""
     if text == "*":
         return glob("*"), glob("*")
@@ -249,12 +314,13 @@ def _resource(text: str, foreign: list[str]) -> tuple[re.Pattern[str], re.Patter
         foreign.append(text)
         return _NOTHING, _NOTHING
     # A star at the end reaches over all parts that are not written.
-    arn = _RESOURCE.fullmatch(text + ":*" * (5 - text.count(":")) if text.endswith("*") else text)
+    whole = text + ":*" * (5 - text.count(":")) if text.endswith("*") else text
+    arn = re.fullmatch(rf"arn:[^:]*:{vocabulary.service}:[^:]*:([^:]*):([^:]*)", whole)
     if arn is None:
         other = _ARN.fullmatch(text)
-        if other is None or other[1] == "sqs":
-            # One that is cut short may be meant for queues.
-            raise Unsupported(f"the resource {text} is not the ARN of a queue")
+        if other is None or other[1] == vocabulary.service:
+            # One that is cut short may be meant for what is here.
+            raise Unsupported(f"the resource {text} is not the ARN of a {vocabulary.what}")
         foreign.append(text)
         return _NOTHING, _NOTHING
     return glob(arn[1]), glob(arn[2])

@@ -1,4 +1,4 @@
-"""Access policies of queues: their form, and the statements that AddPermission writes."""
+"""Access policies of queues and topics: their form, and the statements that AddPermission writes."""
 
 import json
 import re
@@ -9,12 +9,12 @@ import msgspec
 from rockdove.core import permission
 from rockdove.core.condition import Unsupported
 from rockdove.core.errors import InvalidAttributeValue, InvalidParameterValue, OverLimit
-from rockdove.core.permission import GRANTABLE
+from rockdove.core.permission import QUEUES, TOPICS, Vocabulary
 
 MAX_STATEMENTS = 20
-MAX_ACTIONS = 7
 MAX_POLICY_BYTES = 8_192
 _VERSIONS = ("2008-10-17", "2012-10-17")
+_TOPIC_ID = "__default_policy_ID"
 _POLICY = frozenset(("Version", "Id", "Statement"))
 _STATEMENT = frozenset(
     (
@@ -35,7 +35,7 @@ _LABEL = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _ACCOUNT = re.compile(r"[0-9]{12}")
 
 
-def check(text: str) -> None:
+def check(text: str, vocabulary: Vocabulary = QUEUES) -> None:
     """Refuse what is not a policy, and what is one but has something in it that could not be kept to."""
     try:
         policy = json.loads(text, object_pairs_hook=_object)
@@ -43,8 +43,8 @@ def check(text: str) -> None:
         if not _is_policy(policy):
             raise InvalidAttributeValue("Invalid value for the parameter Policy.")
         _check_size(text, policy)
-        _check_actions(policy)
-        permission.read(text)
+        _check_actions(policy, vocabulary)
+        permission.read(text, vocabulary)
     except Unsupported as error:
         raise InvalidAttributeValue(f"Invalid value for the parameter Policy. Reason: {error}.") from None
     except (ValueError, RecursionError):
@@ -86,14 +86,14 @@ def _check_size(text: str, policy: dict[str, Any]) -> None:
         raise OverLimit("Submitted policy is over max allowed size.")
 
 
-def _check_actions(policy: dict[str, Any]) -> None:
+def _check_actions(policy: dict[str, Any], vocabulary: Vocabulary) -> None:
     statements = policy["Statement"]
     for statement in statements if isinstance(statements, list) else [statements]:
         actions = statement.get("Action", statement.get("NotAction"))
-        if isinstance(actions, list) and len(actions) > MAX_ACTIONS:
+        if isinstance(actions, list) and len(actions) > vocabulary.most_actions:
             raise OverLimit(
                 f"{len(actions)} actions were found in a statement from the submitted policy, "
-                f"max allowed is {MAX_ACTIONS}"
+                f"max allowed is {vocabulary.most_actions}"
             )
 
 
@@ -135,23 +135,30 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def grant(text: str | None, queue_arn: str, label: str, accounts: list[str], actions: list[str]) -> str:
+def grant(
+    text: str | None,
+    arn: str,
+    label: str,
+    accounts: list[str],
+    actions: list[str],
+    vocabulary: Vocabulary = QUEUES,
+) -> str:
     """The policy with one statement more, as AddPermission writes it."""
-    _check_grant(label, accounts, actions)
-    policy = _read(text, queue_arn)
+    _check_grant(label, accounts, actions, vocabulary)
+    policy = _read(text, arn, vocabulary)
     if any(statement.get("Sid") == label for statement in policy["Statement"]):
         raise InvalidParameterValue(f"Value {label} for parameter Label is invalid. Reason: Already exists.")
     if len(policy["Statement"]) >= MAX_STATEMENTS:
         raise OverLimit(f"{len(policy['Statement']) + 1} statements were found, maximum allowed is {MAX_STATEMENTS}.")
     principals = [f"arn:aws:iam::{granted}:root" for granted in accounts]
-    names = [f"SQS:{action}" for action in actions]
+    names = [f"{vocabulary.service.upper()}:{action}" for action in actions]
     policy["Statement"].append(
         {
             "Sid": label,
             "Effect": "Allow",
             "Principal": {"AWS": principals[0] if len(principals) == 1 else principals},
             "Action": names[0] if len(names) == 1 else names,
-            "Resource": queue_arn,
+            "Resource": arn,
         }
     )
     granted = msgspec.json.encode(policy).decode()
@@ -159,11 +166,11 @@ def grant(text: str | None, queue_arn: str, label: str, accounts: list[str], act
     return granted
 
 
-def revoke(text: str | None, queue_arn: str, label: str) -> str | None:
+def revoke(text: str | None, arn: str, label: str, vocabulary: Vocabulary = QUEUES) -> str | None:
     """The policy without the statement of that label; None if nothing is left."""
     if text is None:
         raise InvalidParameterValue(f"Value {label} for parameter Label is invalid. Reason: can't find label.")
-    policy = _read(text, queue_arn)
+    policy = _read(text, arn, vocabulary)
     left = [statement for statement in policy["Statement"] if statement.get("Sid") != label]
     if len(left) == len(policy["Statement"]):
         raise InvalidParameterValue(
@@ -173,16 +180,29 @@ def revoke(text: str | None, queue_arn: str, label: str) -> str | None:
     return msgspec.json.encode(policy).decode() if left else None
 
 
-def _read(text: str | None, queue_arn: str) -> dict[str, Any]:
+def default(arn: str, owner: str, vocabulary: Vocabulary = TOPICS) -> str:
+    """What a policy would say that leaves all as it is without one."""
+    statement = {
+        "Sid": "__default_statement_ID",
+        "Effect": "Allow",
+        "Principal": {"AWS": f"arn:aws:iam::{owner}:root"},
+        "Action": sorted(f"{vocabulary.service.upper()}:{action}" for action in vocabulary.grantable),
+        "Resource": arn,
+    }
+    return msgspec.json.encode({"Version": _VERSIONS[0], "Id": _TOPIC_ID, "Statement": [statement]}).decode()
+
+
+def _read(text: str | None, arn: str, vocabulary: Vocabulary) -> dict[str, Any]:
     if text is None:
-        return {"Version": _VERSIONS[0], "Id": f"{queue_arn}/SQSDefaultPolicy", "Statement": []}
+        id = f"{arn}/SQSDefaultPolicy" if vocabulary is QUEUES else _TOPIC_ID
+        return {"Version": _VERSIONS[0], "Id": id, "Statement": []}
     policy: dict[str, Any] = msgspec.json.decode(text)
     if isinstance(policy["Statement"], dict):
         policy["Statement"] = [policy["Statement"]]
     return policy
 
 
-def _check_grant(label: str, accounts: list[str], actions: list[str]) -> None:
+def _check_grant(label: str, accounts: list[str], actions: list[str], vocabulary: Vocabulary) -> None:
     if not _LABEL.fullmatch(label):
         raise InvalidParameterValue(
             f"Value {label} for parameter Label is invalid. Reason: Can only include alphanumeric characters, "
@@ -196,12 +216,12 @@ def _check_grant(label: str, accounts: list[str], actions: list[str]) -> None:
     if not accounts:
         raise InvalidParameterValue("Value [] for parameter PrincipalId is invalid. Reason: Unable to verify.")
     for action in actions:
-        if action != "*" and action not in GRANTABLE:
+        if action != "*" and action not in vocabulary.grantable:
             raise InvalidParameterValue(
-                f"Value SQS:{action} for parameter ActionName is invalid. "
-                "Reason: Only the queue owner is allowed to invoke this action."
+                f"Value {vocabulary.service.upper()}:{action} for parameter ActionName is invalid. "
+                f"Reason: Only the {vocabulary.what} owner is allowed to invoke this action."
             )
     if not actions:
         raise InvalidParameterValue("Value [] for parameter ActionName is invalid. Reason: Must not be empty.")
-    if len(actions) > MAX_ACTIONS:
-        raise OverLimit(f"{len(actions)} Actions were found, maximum allowed is {MAX_ACTIONS}.")
+    if len(actions) > vocabulary.most_actions:
+        raise OverLimit(f"{len(actions)} Actions were found, maximum allowed is {vocabulary.most_actions}.")
