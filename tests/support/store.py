@@ -22,6 +22,7 @@ from rockdove.core.errors import StoreError
 from rockdove.core.lease import LeaseName
 from rockdove.core.message import Entry, Extra, Message
 from rockdove.core.queue import MoveTask, PhysicalRecord, QueueRecord
+from rockdove.core.topic import TopicRecord
 from rockdove.store.base import (
     Appended,
     Browsing,
@@ -188,6 +189,12 @@ class Bench:
 
     def drop_account(self, id: str) -> None:
         self.do(self.store.records.drop_account, id, self.version)
+
+    def put_topic(self, topic: TopicRecord) -> None:
+        self.do(self.store.records.put_topic, deepcopy(topic), self.version)
+
+    def drop_topic(self, topic: TopicRecord) -> None:
+        self.do(self.store.records.drop_topic, topic, self.version)
 
     @property
     def durable(self) -> bool:

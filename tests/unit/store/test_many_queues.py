@@ -94,7 +94,7 @@ def test_what_an_idle_queue_takes_of_the_memory() -> None:
         ledger = Ledger(clock)
         directory = Directory(MemoryStore(clock, Random(1)), clock, "us-east-1", cool_down=False)
         before = tracemalloc.get_traced_memory()[0]
-        ledger.load(map(record_of, range(number)), [], [], [], [])
+        ledger.load(map(record_of, range(number)), [], [], [], [], [])
         directory.load(ledger.snapshot())
         taken = tracemalloc.get_traced_memory()[0] - before
     finally:

@@ -33,6 +33,8 @@ from rockdove.store.base.record import (
     StillHolds,
     TaskDropped,
     TaskPut,
+    TopicDropped,
+    TopicPut,
 )
 from rockdove.store.base.size import Sizing
 from rockdove.store.base.store import Arrived, Effort, Store
@@ -86,6 +88,8 @@ __all__ = [
     "T",
     "TaskDropped",
     "TaskPut",
+    "TopicDropped",
+    "TopicPut",
     "Transfers",
     "Upkeep",
     "Want",

@@ -1,4 +1,4 @@
-"""Records of queues, move tasks and accounts: a snapshot, then every change that anybody makes.
+"""Records of queues, topics, move tasks and accounts: a snapshot, then every change that anybody makes.
 
 Whoever changes a record says up to which version he has heard of changes. If somebody else has changed the same thing
 since then, the write is refused with a `Conflict`, and nothing has happened: look again, and try again.
@@ -12,6 +12,7 @@ from msgspec import Struct
 from rockdove.core.account import Account
 from rockdove.core.errors import StoreError
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord, unpack
+from rockdove.core.topic import TopicRecord
 from rockdove.store.base.done import Done
 
 # Physical queues that were given out, and that no record names.
@@ -51,6 +52,18 @@ class TaskDropped(Struct, frozen=True, tag="task-dropped"):
     task_id: str
 
 
+class TopicPut(Struct, frozen=True, tag="topic"):
+    version: int
+    topic: TopicRecord
+
+
+class TopicDropped(Struct, frozen=True, tag="topic-dropped"):
+    version: int
+    uid: str
+    account: str
+    name: str
+
+
 class AccountPut(Struct, frozen=True, tag="account"):
     version: int
     account: Account
@@ -61,7 +74,9 @@ class AccountDropped(Struct, frozen=True, tag="account-dropped"):
     id: str
 
 
-Change: TypeAlias = QueuePut | QueueDropped | TaskPut | TaskDropped | AccountPut | AccountDropped
+Change: TypeAlias = (
+    QueuePut | QueueDropped | TaskPut | TaskDropped | TopicPut | TopicDropped | AccountPut | AccountDropped
+)
 Listener: TypeAlias = Callable[[Change], None]
 Reset: TypeAlias = Callable[["Snapshot"], None]
 
@@ -79,6 +94,7 @@ class Snapshot(Struct):
     accounts: list[Account]
     # Ids of accounts that were removed: they are never given out again.
     former_accounts: list[str]
+    topics: list[TopicRecord] = []
 
     @property
     def queues(self) -> list[QueueRecord]:
@@ -88,7 +104,8 @@ class Snapshot(Struct):
 class Records(Protocol):
     """Writes end with the version of the change. Whoever subscribed has heard of it by then, if he is in this process.
 
-    What counts as the same thing: the queues of one account and name; the move tasks of one source; all accounts.
+    What counts as the same thing: the queues of one account and name, and the topics; the move tasks of one source; all
+    accounts.
     """
 
     def subscribe(self, listener: Listener, reset: Reset) -> None:
@@ -125,6 +142,12 @@ class Records(Protocol):
 
     def drop_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
         """Forget a move task."""
+
+    def put_topic(self, topic: TopicRecord, seen: int, done: Done[int]) -> None:
+        """Create or replace the record of a topic, with its subscriptions."""
+
+    def drop_topic(self, topic: TopicRecord, seen: int, done: Done[int]) -> None:
+        """Remove a topic with its subscriptions."""
 
     def put_account(self, account: Account, seen: int, done: Done[int]) -> None:
         """Create or replace the record of an account."""

@@ -10,6 +10,7 @@ from rockdove.core import ids
 from rockdove.core.account import Account
 from rockdove.core.errors import StoreError
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
+from rockdove.core.topic import TopicRecord
 from rockdove.store.base import (
     AccountDropped,
     AccountPut,
@@ -24,11 +25,22 @@ from rockdove.store.base import (
     Snapshot,
     TaskDropped,
     TaskPut,
+    TopicDropped,
+    TopicPut,
 )
 from rockdove.store.cassandra import schema
 from rockdove.store.cassandra.journal import PART, Journal, agree
 from rockdove.store.cassandra.session import Session
-from rockdove.store.common.ledger import ACCOUNTS, Ledger, Scope, conflict, over_quota, queue_scope, task_scope
+from rockdove.store.common.ledger import (
+    ACCOUNTS,
+    Ledger,
+    Scope,
+    conflict,
+    over_quota,
+    queue_scope,
+    task_scope,
+    topic_scope,
+)
 from rockdove.store.common.tasks import Tasks
 
 JOURNAL = "records"
@@ -101,7 +113,7 @@ class CassandraRecords:
         secret = self._ledger.secret
         self._ledger.forget_all()
         found = Snapshot(0, [], [], [], b"", [], []) if data is None else _snapshot(data)
-        self._ledger.load(found.queues, found.deleted, found.tasks, found.accounts, found.former_accounts)
+        self._ledger.load(found.queues, found.deleted, found.tasks, found.accounts, found.former_accounts, found.topics)
         self._ledger.version = self.journal.version
         self._ledger.secret = secret
         snapshot = self._ledger.snapshot()
@@ -182,6 +194,13 @@ class CassandraRecords:
 
     def drop_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
         self._put(task_scope(task), seen, TaskDropped(0, task.task_id), done)
+
+    def put_topic(self, topic: TopicRecord, seen: int, done: Done[int]) -> None:
+        self._put(topic_scope(topic.account, topic.name), seen, TopicPut(0, topic), done)
+
+    def drop_topic(self, topic: TopicRecord, seen: int, done: Done[int]) -> None:
+        scope = topic_scope(topic.account, topic.name)
+        self._put(scope, seen, TopicDropped(0, topic.uid, topic.account, topic.name), done)
 
     def put_account(self, account: Account, seen: int, done: Done[int]) -> None:
         self._put(ACCOUNTS, seen, AccountPut(0, account), done)

@@ -2,6 +2,7 @@
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from typing import TypeAlias
 
 from rockdove.core.account import Account
@@ -11,6 +12,7 @@ from rockdove.core.errors import StoreError
 from rockdove.core.limits import COOL_DOWN_S
 from rockdove.core.queue import DeletedQueue, MoveTask, QueueRecord, pack, unpack
 from rockdove.core.recent import remember
+from rockdove.core.topic import TopicRecord
 from rockdove.store.base import (
     AccountDropped,
     AccountPut,
@@ -25,6 +27,8 @@ from rockdove.store.base import (
     Snapshot,
     TaskDropped,
     TaskPut,
+    TopicDropped,
+    TopicPut,
 )
 
 # Scopes whose last change is remembered. Whoever has not heard of changes from before that is refused.
@@ -40,6 +44,10 @@ ACCOUNTS: Scope = ("accounts",)
 
 def queue_scope(account: str, name: str) -> Scope:
     return "queue", account, name
+
+
+def topic_scope(account: str, name: str) -> Scope:
+    return "topic", account, name
 
 
 def task_scope(task: MoveTask) -> Scope:
@@ -69,6 +77,7 @@ class Ledger:
         self.largest_number = 0
         self._deleted: dict[tuple[str, str], DeletedQueue] = {}
         self._tasks: dict[str, MoveTask] = {}
+        self._topics: dict[str, TopicRecord] = {}
         self._accounts: dict[str, Account] = {}
         self._former: dict[str, None] = {}
         self._listeners: list[Listener] = []
@@ -87,6 +96,7 @@ class Ledger:
         tasks: Iterable[MoveTask],
         accounts: Iterable[Account],
         former: Iterable[str],
+        topics: Iterable[TopicRecord],
     ) -> None:
         for queue in queues:
             self._put(queue)
@@ -95,6 +105,7 @@ class Ledger:
         self._tasks = {task.task_id: task for task in tasks}
         self._accounts = {account.id: account for account in accounts}
         self._former = dict.fromkeys(former)
+        self._topics = {topic.uid: topic for topic in topics}
 
     def forget_all(self) -> None:
         """Before all is loaded anew."""
@@ -111,6 +122,7 @@ class Ledger:
             self.secret,
             list(self._accounts.values()),
             list(self._former),
+            list(self._topics.values()),
         )
 
     def queue(self, uid: str) -> QueueRecord | None:
@@ -203,6 +215,10 @@ class Ledger:
                 return queue_scope(gone.account, gone.name)
             case TaskPut(task=task):
                 return task_scope(task)
+            case TopicPut(topic=topic):
+                return topic_scope(topic.account, topic.name)
+            case TopicDropped(account=account, name=name):
+                return topic_scope(account, name)
             case TaskDropped(task_id=task_id):
                 known = self._tasks.get(task_id)
                 return ("task", task_id) if known is None else task_scope(known)
@@ -240,6 +256,15 @@ class Ledger:
     def drop_task(self, task: MoveTask, seen: int, commit: Commit, done: Done[int]) -> None:
         self.write(task_scope(task), seen, commit, lambda version: TaskDropped(version, task.task_id), done)
 
+    def put_topic(self, topic: TopicRecord, seen: int, commit: Commit, done: Done[int]) -> None:
+        scope = topic_scope(topic.account, topic.name)
+        self.write(scope, seen, commit, lambda version: TopicPut(version, topic), done)
+
+    def drop_topic(self, topic: TopicRecord, seen: int, commit: Commit, done: Done[int]) -> None:
+        scope = topic_scope(topic.account, topic.name)
+        gone = partial(TopicDropped, uid=topic.uid, account=topic.account, name=topic.name)
+        self.write(scope, seen, commit, gone, done)
+
     def put_account(self, account: Account, seen: int, commit: Commit, done: Done[int]) -> None:
         self.write(ACCOUNTS, seen, commit, lambda version: AccountPut(version, account), done)
 
@@ -276,6 +301,10 @@ class Ledger:
                 self._tasks[task.task_id] = task
             case TaskDropped(task_id=task_id):
                 self._tasks.pop(task_id, None)
+            case TopicPut(topic=topic):
+                self._topics[topic.uid] = topic
+            case TopicDropped(uid=uid):
+                self._topics.pop(uid, None)
             case AccountPut(account=account):
                 self._accounts[account.id] = account
             case AccountDropped(id=id):

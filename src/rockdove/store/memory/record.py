@@ -8,6 +8,7 @@ from rockdove.core import ids
 from rockdove.core.account import Account
 from rockdove.core.errors import StoreError
 from rockdove.core.queue import MoveTask, PhysicalRecord, QueueRecord
+from rockdove.core.topic import TopicRecord
 from rockdove.store.base import MOST_RESERVED, Done, Listener, Reset
 from rockdove.store.common.ledger import Commit, Ledger
 from rockdove.store.memory.tell import tell_soon
@@ -53,6 +54,12 @@ class MemoryRecords:
 
     def drop_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
         self._ledger.drop_task(task, seen, _now(), done)
+
+    def put_topic(self, topic: TopicRecord, seen: int, done: Done[int]) -> None:
+        self._ledger.put_topic(topic, seen, _now(), done)
+
+    def drop_topic(self, topic: TopicRecord, seen: int, done: Done[int]) -> None:
+        self._ledger.drop_topic(topic, seen, _now(), done)
 
     def put_account(self, account: Account, seen: int, done: Done[int]) -> None:
         self._ledger.put_account(account, seen, _now(), done)

@@ -180,7 +180,7 @@ class MemoryStore:
     def take_state(self, state: "QueueState") -> None:
         """Have the queue that another one had; being new."""
         queue = state.queue
-        self.ledger.load([queue], (), (), (), ())
+        self.ledger.load([queue], (), (), (), (), ())
         for pile in state.piles:
             physical = self._begin(queue, pile.record)
             assert physical.pile is not None

@@ -22,7 +22,7 @@ MOST_TRIES = 40
 PAGE = 500
 # Tells a change from another that says the same.
 NONCE_BYTES = 12
-KINDS = ("queue", "deleted", "task", "account", "former")
+KINDS = ("queue", "deleted", "task", "account", "former", "topic")
 
 
 class _Overtaken(Exception):
@@ -55,6 +55,8 @@ class ChangeLog:
         self._reading = asyncio.Lock()
         # What the writer of this process has proposed; and the version, if it was committed, by whomever.
         self._proposed: dict[bytes, int | None] = {}
+        # The highest version for which some server may have accepted any of that.
+        self._accepted = 0
         self.version = 0
 
     async def write(self, decide: Callable[[int], Awaitable[bytes]]) -> int:
@@ -63,25 +65,41 @@ class ChangeLog:
         The version it has got. Raises `StoreError`, also what ``decide`` raises.
         """
         async with self._writing:
-            pause_s = FIRST_PAUSE_S
-            self._proposed = {}
-            for _ in range(MOST_TRIES):
-                try:
-                    await self.lead()
-                    done = next((version for version in self._proposed.values() if version is not None), None)
-                    if done is not None:
-                        # Another writer has finished what this one had to give up.
-                        return done
-                    version = self.version + 1
-                    change = secrets.token_bytes(NONCE_BYTES) + await decide(version)
-                    self._proposed[change] = None
-                    await self._propose(version, change)
-                    return version
-                except _Overtaken:
-                    self._ballot = None
-                    await asyncio.sleep(pause_s * (0.5 + self._rng.random()))
-                    pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
-            raise StoreError("too many others change queues or accounts at the same time")
+            self._proposed, self._accepted = {}, 0
+            try:
+                return await self._write(decide)
+            except StoreError as error:
+                done = self._done()
+                if done is not None:
+                    return done
+                if self._accepted <= self.version:
+                    raise
+                # Whoever writes next may find it on a server, and finish it.
+                raise StoreInterrupted(str(error)) from error
+
+    def _done(self) -> int | None:
+        """The version that the change has got that is being written, if another writer has finished it."""
+        return next((version for version in self._proposed.values() if version is not None), None)
+
+    async def _write(self, decide: Callable[[int], Awaitable[bytes]]) -> int:
+        pause_s = FIRST_PAUSE_S
+        for _ in range(MOST_TRIES):
+            try:
+                await self.lead()
+                done = self._done()
+                if done is not None:
+                    # Another writer has finished what this one had to give up.
+                    return done
+                version = self.version + 1
+                change = secrets.token_bytes(NONCE_BYTES) + await decide(version)
+                self._proposed[change] = None
+                await self._propose(version, change)
+                return version
+            except _Overtaken:
+                self._ballot = None
+                await asyncio.sleep(pause_s * (0.5 + self._rng.random()))
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+        raise StoreError("too many others change queues or accounts at the same time")
 
     async def lead(self) -> None:
         """Get the promise of more than half of the servers, and hear of all that was changed before."""
@@ -91,7 +109,7 @@ class ChangeLog:
             return
         self._round += 1
         ballot = f"{self._round:016d}-{self._name}"
-        replies = await self._ask_most("rd_prepare", ballot)
+        _, replies = await self._ask_most("rd_prepare", ballot)
         promised = [reply[1] for _, reply in replies if not reply[0]]
         if promised or len(replies) < self._servers.majority:
             self._outbid(promised)
@@ -106,18 +124,19 @@ class ChangeLog:
 
     async def _propose(self, version: int, change: bytes) -> None:
         assert self._ballot is not None
-        replies = await self._ask_most("rd_accept", self._ballot, version, change)
+        asked, replies = await self._ask_most("rd_accept", self._ballot, version, change)
         behind = [server for server, reply in replies if reply[0] == -1 and reply[1] < version - 1]
         for server in behind:
             await self.bring_up(server)
         if behind:
-            replies = await self._ask_most("rd_accept", self._ballot, version, change)
+            asked, replies = await self._ask_most("rd_accept", self._ballot, version, change)
         accepted = sum(reply[0] == 1 for _, reply in replies)
         if accepted < self._servers.majority:
             self._outbid([reply[1] for _, reply in replies if reply[0] == 0])
             self._ballot = None
-            if accepted and accepted + self._servers.number - len(replies) >= self._servers.majority:
-                raise StoreInterrupted(f"{accepted} of {self._servers.number} Redis servers have answered")
+            if change in self._proposed and (accepted or len(replies) < asked):
+                # Who has not answered may have accepted it all the same, or do so yet.
+                self._accepted = version
             self._need_most(len(replies))
             raise _Overtaken
         await self._commit(self._servers.up, version, change)
@@ -135,8 +154,8 @@ class ChangeLog:
                 f"there, and {number} are. {servers.trouble}"
             )
 
-    async def _ask_most(self, function: str, *words: Any) -> list[tuple[Server, Any]]:
-        """What the servers that are there say, once all have, or have had their time."""
+    async def _ask_most(self, function: str, *words: Any) -> tuple[int, list[tuple[Server, Any]]]:
+        """How many servers are there, and what they say, once all have, or have had their time."""
         servers = self._servers.up
         asked = [server.ask(function, "rd", self._servers.store, *words) for server in servers]
         replies = await asyncio.gather(*asked, return_exceptions=True)
@@ -146,7 +165,7 @@ class ChangeLog:
                 raise reply
             if not isinstance(reply, BaseException):
                 found.append((server, reply))
-        return found
+        return len(servers), found
 
     async def _commit(self, servers: list[Server], version: int, change: bytes) -> None:
         asked = [server.ask("rd_commit", "rd", *self._commit_words(version, change)) for server in servers]

@@ -14,6 +14,7 @@ from rockdove.core.account import Account
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.errors import StoreError
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord, pack, unpack
+from rockdove.core.topic import TopicRecord
 from rockdove.store.base import (
     MOST_RESERVED,
     AccountDropped,
@@ -28,8 +29,19 @@ from rockdove.store.base import (
     StillHolds,
     TaskDropped,
     TaskPut,
+    TopicDropped,
+    TopicPut,
 )
-from rockdove.store.common.ledger import ACCOUNTS, Ledger, Scope, conflict, over_quota, queue_scope, task_scope
+from rockdove.store.common.ledger import (
+    ACCOUNTS,
+    Ledger,
+    Scope,
+    conflict,
+    over_quota,
+    queue_scope,
+    task_scope,
+    topic_scope,
+)
 from rockdove.store.common.outcome import outcome_of
 from rockdove.store.common.tasks import Tasks
 from rockdove.store.redis.log import KINDS, ChangeLog, Puts
@@ -47,6 +59,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Change).decode
 _task = msgspec.msgpack.Decoder(MoveTask).decode
 _account = msgspec.msgpack.Decoder(Account).decode
+_topic = msgspec.msgpack.Decoder(TopicRecord).decode
 _deleted = msgspec.msgpack.Decoder(DeletedQueue).decode
 
 
@@ -69,7 +82,7 @@ class RedisRecords:
 
     async def _load(self, server: Server) -> None:
         version, *kinds = await _all_of(server)
-        queues, deleted, tasks, accounts, former = map(_flat, kinds)
+        queues, deleted, tasks, accounts, former, topics = map(_flat, kinds)
         self._ledger.forget_all()
         self._ledger.load(
             map(unpack, queues[1::2]),
@@ -77,6 +90,7 @@ class RedisRecords:
             map(_task, tasks[1::2]),
             map(_account, accounts[1::2]),
             (name.decode() for name in former[::2]),
+            map(_topic, topics[1::2]),
         )
         self._ledger.version = self.log.version = int(version or 0)
         self._ledger.secret = self._servers.secret
@@ -228,6 +242,13 @@ class RedisRecords:
     def drop_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
         self._put(task_scope(task), seen, TaskDropped(0, task.task_id), done)
 
+    def put_topic(self, topic: TopicRecord, seen: int, done: Done[int]) -> None:
+        self._put(topic_scope(topic.account, topic.name), seen, TopicPut(0, topic), done)
+
+    def drop_topic(self, topic: TopicRecord, seen: int, done: Done[int]) -> None:
+        scope = topic_scope(topic.account, topic.name)
+        self._put(scope, seen, TopicDropped(0, topic.uid, topic.account, topic.name), done)
+
     def put_account(self, account: Account, seen: int, done: Done[int]) -> None:
         self._put(ACCOUNTS, seen, AccountPut(0, account), done)
 
@@ -311,6 +332,10 @@ def _puts(change: bytes) -> Puts:
             return [("task", task.task_id, _encode(task))]
         case TaskDropped(task_id=task_id):
             return [("task", task_id, None)]
+        case TopicPut(topic=topic):
+            return [("topic", topic.uid, _encode(topic))]
+        case TopicDropped(uid=uid):
+            return [("topic", uid, None)]
         case AccountPut(account=account):
             return [("account", account.id, _encode(account))]
         case AccountDropped(id=id):

@@ -12,6 +12,7 @@ from rockdove.core.lease import LeaseName
 from rockdove.core.message import Entry
 from rockdove.core.publication import Parcel, Partly, PublicationName, Winner
 from rockdove.core.queue import MoveTask, QueueRecord
+from rockdove.core.topic import TopicRecord
 from rockdove.store.base import (
     Draft,
     Page,
@@ -289,6 +290,18 @@ class DropAccount(Struct, array_like=True, tag=36, gc=False):
     seen: int
 
 
+class PutTopic(Struct, array_like=True, tag=45, gc=False):
+    token: int
+    topic: TopicRecord
+    seen: int
+
+
+class DropTopic(Struct, array_like=True, tag=46, gc=False):
+    token: int
+    topic: TopicRecord
+    seen: int
+
+
 class CatchUp(Struct, array_like=True, tag=37, gc=False):
     token: int
 
@@ -358,6 +371,8 @@ Verb: TypeAlias = (
     | DropQueue
     | PutTask
     | DropTask
+    | PutTopic
+    | DropTopic
     | PutAccount
     | DropAccount
     | CatchUp

@@ -114,6 +114,8 @@ def record_verbs(desk: Desk) -> Verbs:
         asked.DropQueue: lambda verb: records.drop_queue(verb.queue, verb.deleted_us, verb.seen, outcome(verb.token)),
         asked.PutTask: lambda verb: records.put_task(verb.task, verb.seen, outcome(verb.token)),
         asked.DropTask: lambda verb: records.drop_task(verb.task, verb.seen, outcome(verb.token)),
+        asked.PutTopic: lambda verb: records.put_topic(verb.topic, verb.seen, outcome(verb.token)),
+        asked.DropTopic: lambda verb: records.drop_topic(verb.topic, verb.seen, outcome(verb.token)),
         asked.PutAccount: lambda verb: records.put_account(verb.account, verb.seen, outcome(verb.token)),
         asked.DropAccount: lambda verb: records.drop_account(verb.id, verb.seen, outcome(verb.token)),
         asked.CatchUp: lambda verb: records.catch_up(outcome(verb.token)),

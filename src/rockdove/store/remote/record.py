@@ -2,6 +2,7 @@
 
 from rockdove.core.account import Account
 from rockdove.core.queue import MoveTask, PhysicalRecord, QueueRecord
+from rockdove.core.topic import TopicRecord
 from rockdove.store.base import Change, Done, Listener, Reset, Snapshot
 from rockdove.store.remote import asked
 from rockdove.store.remote.link import Link
@@ -58,6 +59,12 @@ class RemoteRecords:
 
     def drop_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
         self._ask(done, asked.DropTask, task, seen)
+
+    def put_topic(self, topic: TopicRecord, seen: int, done: Done[int]) -> None:
+        self._ask(done, asked.PutTopic, topic, seen)
+
+    def drop_topic(self, topic: TopicRecord, seen: int, done: Done[int]) -> None:
+        self._ask(done, asked.DropTopic, topic, seen)
 
     def put_account(self, account: Account, seen: int, done: Done[int]) -> None:
         self._ask(done, asked.PutAccount, account, seen)

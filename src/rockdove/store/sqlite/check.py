@@ -15,6 +15,7 @@ from rockdove.core.account import Account, sealed_for
 from rockdove.core.cipher import Cipher, Unsealable
 from rockdove.core.errors import DataFolderError
 from rockdove.core.queue import MoveTask, QueueRecord
+from rockdove.core.topic import TopicRecord
 from rockdove.store.common.keyfile import KEY_FILE, KeyFile
 from rockdove.store.sqlite.backup import NothingThere
 from rockdove.store.sqlite.damage import can_read, index_kept, log_damage
@@ -37,7 +38,7 @@ from rockdove.store.sqlite.scan import Progress, Scan
 # Problems of one kind that are told one by one.
 MOST_TOLD = 20
 _MAGIC = b"SQLite format 3\0"
-_RECORDS = (("queue", QueueRecord), ("task", MoveTask), ("account", Account))
+_RECORDS = (("queue", QueueRecord), ("task", MoveTask), ("account", Account), ("topic", TopicRecord))
 # Since which format there are which tables.
 _TABLES = {
     1: ("meta", "queue", "task", "deleted", "physical", "entry", "body", "seen", "attempt"),
@@ -45,6 +46,7 @@ _TABLES = {
     3: ("lease", "consumer", "stage", "published"),
     4: ("application",),
     5: ("landing",),
+    6: ("topic",),
 }
 
 

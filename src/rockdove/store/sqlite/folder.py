@@ -21,7 +21,7 @@ LOCK = "lock"
 # Stands in the lock file after the holder's process id while there is a log.
 OPEN = "open"
 # What schema.sql beside this file says.
-FORMAT = 5
+FORMAT = 6
 # "Rdov": tells our files from other people's.
 APPLICATION_ID = 0x52646F76
 PAGE_BYTES = 8192
@@ -67,6 +67,7 @@ CREATE TABLE landing (
   place INTEGER NOT NULL, PRIMARY KEY (queue, application, batch, turn)
 ) WITHOUT ROWID;
 """,
+    6: "CREATE TABLE topic (id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID",
 }
 
 

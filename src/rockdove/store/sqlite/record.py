@@ -15,6 +15,7 @@ from rockdove.core import ids
 from rockdove.core.account import Account
 from rockdove.core.errors import StoreError, StoreFull
 from rockdove.core.queue import DeletedQueue, MoveTask, PhysicalRecord, QueueRecord
+from rockdove.core.topic import TopicRecord
 from rockdove.store.base import MOST_RESERVED, Conflict, Done, Listener, OverQuota, Reset, StillHolds
 from rockdove.store.common.ledger import Commit, Ledger
 from rockdove.store.sqlite.landing import forget_landings
@@ -23,8 +24,8 @@ from rockdove.store.sqlite.room import FULL, kept_bytes
 from rockdove.store.sqlite.shared import Shared
 from rockdove.store.sqlite.shelves import Shelves
 
-# While sends are refused, the record of a queue, an account or a task that is there may grow up to this size: to set
-# a shorter retention must be possible, a policy without end is not.
+# While sends are refused, a record that is there may grow up to this size: to set a shorter retention must be possible,
+# a policy without end is not.
 SMALL_RECORD = 4096
 
 
@@ -54,6 +55,7 @@ class SqliteRecords:
 
     def load(self, db: apsw.Connection) -> None:
         tasks = [msgspec.json.decode(text, type=MoveTask) for (text,) in db.execute("SELECT record FROM task")]
+        topics = [msgspec.json.decode(text, type=TopicRecord) for (text,) in db.execute("SELECT record FROM topic")]
         deleted = [DeletedQueue(*row) for row in db.execute("SELECT account, name, deleted_us FROM deleted")]
         accounts: dict[str, str | None] = dict(db.execute("SELECT id, record FROM account"))
         self._ledger.secret = db.execute("SELECT value FROM meta WHERE name = 'secret'").get
@@ -66,6 +68,7 @@ class SqliteRecords:
             tasks,
             [msgspec.json.decode(text, type=Account) for text in accounts.values() if text is not None],
             [id for id, text in accounts.items() if text is None],
+            topics,
         )
 
     def _load_queues(self, db: apsw.Connection) -> Iterator[QueueRecord]:
@@ -233,6 +236,13 @@ class SqliteRecords:
         commit = self._putting("task", task.task_id, msgspec.json.encode(task).decode())
         self._ledger.put_task(task, seen, commit, done)
 
+    def put_topic(self, topic: TopicRecord, seen: int, done: Done[int]) -> None:
+        commit = self._putting("topic", topic.uid, msgspec.json.encode(topic).decode())
+        self._ledger.put_topic(topic, seen, commit, done)
+
+    def drop_topic(self, topic: TopicRecord, seen: int, done: Done[int]) -> None:
+        self._ledger.drop_topic(topic, seen, self._deleting("topic", topic.uid), done)
+
     def put_account(self, account: Account, seen: int, done: Done[int]) -> None:
         commit = self._putting("account", account.id, msgspec.json.encode(account).decode())
         self._ledger.put_account(account, seen, commit, done)
@@ -252,12 +262,11 @@ class SqliteRecords:
         return lambda done: self._writer.call(call, done, kept_bytes=kept_bytes(record or ""))
 
     def drop_task(self, task: MoveTask, seen: int, done: Done[int]) -> None:
-        task_id = task.task_id
+        self._ledger.drop_task(task, seen, self._deleting("task", task.task_id), done)
 
-        def commit(done: Done[None]) -> None:
-            self._writer.call(lambda db: db.execute("DELETE FROM task WHERE id = ?", (task_id,)).close(), done)
-
-        self._ledger.drop_task(task, seen, commit, done)
+    def _deleting(self, table: str, id: str) -> Commit:
+        sql = f"DELETE FROM {table} WHERE id = ?"
+        return lambda done: self._writer.call(lambda db: db.execute(sql, (id,)).close(), done)
 
 
 def _holds(db: apsw.Connection, number: int) -> bool:

@@ -1,9 +1,9 @@
--- The embedded store's schema, format 5 (PRAGMA user_version).
+-- The embedded store's schema, format 6 (PRAGMA user_version).
 --
 -- Upgrade rule: a change that an older Rockdove could misread gets a new number and a step in folder.py that
 -- turns the previous format into it inside one transaction; a newer format than the program knows is refused.
 -- Format 2 added the table `account`, format 3 leases (`lease`, `consumer`) and what is published once (`stage`,
--- `published`), format 4 `application`, format 5 `landing`.
+-- `published`), format 4 `application`, format 5 `landing`, format 6 `topic`.
 
 -- One row a setting: the key that signs receipt handles.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -12,6 +12,9 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE queue (uid TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE task (id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE deleted (account TEXT, name TEXT, deleted_us INTEGER NOT NULL, PRIMARY KEY (account, name)) WITHOUT ROWID;
+
+-- Topics with their subscriptions, as JSON records (core/topic.py).
+CREATE TABLE topic (id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
 
 -- Accounts, as JSON records (core/account.py), their secrets sealed under the key file. Of one that was removed the id
 -- stays, without a record: nobody else ever gets it.

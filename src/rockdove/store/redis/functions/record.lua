@@ -9,7 +9,7 @@
 --   rd:ballots   hash: promised (the highest ballot), version, ballot and change of the last accepted one
 --   rd:version   the version of the last committed change
 --   rd:changes   stream: committed changes by version, the latest ones
---   rd:records:<kind>  hashes: queue, deleted, task, account, former
+--   rd:records:<kind>  hashes: queue, deleted, task, account, former, topic
 --   rd:physical  set: numbers of physical queues; rd:reserved: sorted set of those that no record names
 --   rd:dropped   set: numbers of those that are being emptied
 --   rd:number    the number that was given out last, without the server's slot
@@ -80,7 +80,7 @@ local function install(keys, args)
   if not is_of(args[1]) then return STRANGE end
   for at = 3, #args, 3 do call('HSET', 'rd:installed:' .. args[at], args[at + 1], args[at + 2]) end
   if args[2] == '' or tonumber(args[2]) <= committed() then return committed() end
-  for _, kind in ipairs({'queue', 'deleted', 'task', 'account', 'former'}) do
+  for _, kind in ipairs({'queue', 'deleted', 'task', 'account', 'former', 'topic'}) do
     call('DEL', 'rd:records:' .. kind)
     if call('EXISTS', 'rd:installed:' .. kind) == 1 then
       call('RENAME', 'rd:installed:' .. kind, 'rd:records:' .. kind)
