@@ -147,7 +147,8 @@ class Exchange:
                 else:
                     self._check_host(headers)
                 path, _, parameters = origin_form(url).partition(b"?")
-                self._operation, request = query.decode(decoded(path), parameters, body)
+                self._operation, found = query.operation(decoded(path), parameters, body)
+                request = query.decode(self._operation, found)
                 if method == b"GET" and not (self._operation.reads or self._to_browser or self._site.accounts.exist):
                     check_get(self.headers)
             self._site.handle(self, self._operation, request)
@@ -285,7 +286,8 @@ class Exchange:
         else:
             # What is no operation is told in XML, whatever the client accepts.
             self._accepts_json = self._accepts_json and not isinstance(fault, UnknownOperation)
-            status, body = (queryjson if self._accepts_json else query).fault(fault, request_id.decode())
+            tell = queryjson.fault if self._accepts_json else query.fault
+            status, body = tell(fault, request_id.decode(), self._operation)
             self._write(status, self._query_kind(), body, extra)
 
     def _query_kind(self) -> bytes:

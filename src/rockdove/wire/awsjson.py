@@ -25,10 +25,7 @@ from rockdove.wire.member import structure
 from rockdove.wire.operation import MAX_SMALL_BYTES, OPERATIONS, Operation
 from rockdove.wire.shape import Request, Result, SendMessage, SendMessageBatch, SendMessageBatchRequestEntry
 
-_TARGETS = {
-    f"{'Rockdove' if operation.extension else 'AmazonSQS'}.{operation.name}".encode(): operation
-    for operation in OPERATIONS.values()
-}
+_TARGETS = {operation.target.encode(): operation for operation in OPERATIONS.values()}
 _DECODERS = {name: msgspec.json.Decoder(operation.request).decode for name, operation in OPERATIONS.items()}
 _ENCODE = msgspec.json.Encoder().encode
 # What is larger, and wrong, is not looked at closely: it could keep others waiting for half a second.

@@ -15,7 +15,7 @@ from rockdove.core.errors import (
     SignatureDoesNotMatch,
 )
 from rockdove.wire.form import MAX_PARAMETERS, too_many_parameters, unquote
-from rockdove.wire.signature import ALGORITHM, SERVICE, TERMINATOR, fold
+from rockdove.wire.signature import ALGORITHM, SERVICE, SERVICES, TERMINATOR, fold
 
 # A presigned URL is good for at most a week.
 MAX_EXPIRES_S = 7 * 24 * 3600
@@ -179,7 +179,7 @@ def _credential(text: bytes) -> tuple[str, str]:
     parts = text.decode("latin-1").rsplit("/", 4)
     if len(parts) != 5 or not all(parts):
         raise IncompleteSignature(f"Credential must be KEY/YYYYMMDD/REGION/{SERVICE}/{TERMINATOR}.")
-    if parts[3] != SERVICE:
+    if parts[3] not in SERVICES:
         raise SignatureDoesNotMatch(f"Credential should be scoped to correct service: '{SERVICE}'.")
     if parts[4] != TERMINATOR:
         raise SignatureDoesNotMatch(f"Credential should be scoped with a valid terminator: '{TERMINATOR}'.")

@@ -10,12 +10,13 @@ from rockdove.wire.member import Listing, Mapping, Scalar, Shape, Structure
 
 # A batch of ten messages with ten attributes each has about 450.
 MAX_PARAMETERS = 4_000
-# SendMessageBatchRequestEntry.1.MessageAttribute.1.Value.StringListValue.1
+# PublishBatchRequestEntries.member.1.MessageAttributes.entry.1.Value.StringValue
 _MAX_DEPTH = 7
 _MAX_INDEX_DIGITS = 9
 
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
+_BOOLEANS = {"true": True, "false": False}
 
 # The parameters by the parts of their names.
 Node = str | dict[str, "Node"]
@@ -76,19 +77,34 @@ def _plain(shape: Shape, node: Node, name: str) -> object:
     match shape:
         case Scalar():
             return _scalar(shape, node)
-        case Listing(element=element):
-            return [_plain(element, item, f"{name}.{index}") for index, item in _items(node)]
-        case Mapping():
-            return dict(_entry(shape, item, f"{name}.{index}") for index, item in _items(node))
+        case Listing(element=element, wrapped=wrapped):
+            items, name = (_items(_inner(node, "member")), f"{name}.member") if wrapped else (_items(node), name)
+            return [_plain(element, item, f"{name}.{index}") for index, item in items]
+        case Mapping(wrapped=wrapped):
+            items, name = (_items(_inner(node, "entry")), f"{name}.entry") if wrapped else (_items(node), name)
+            return dict(_entry(shape, item, f"{name}.{index}") for index, item in items)
         case Structure():
             if isinstance(node, str):
                 raise _misplaced()
             return _structure(shape, node)
 
 
+def _inner(node: Node, name: str) -> Node:
+    """What is in a wrapped list or map. SDKs write an empty one as an empty text."""
+    if isinstance(node, str):
+        return node
+    if node.keys() != {name}:
+        raise _misplaced()
+    return node[name]
+
+
 def _scalar(shape: Scalar, node: Node) -> object:
     if not isinstance(node, str):
         raise _misplaced()
+    if shape.kind == "Boolean":
+        if node not in _BOOLEANS:
+            raise MalformedInput("STRING_VALUE can not be converted to a Boolean")
+        return _BOOLEANS[node]
     if shape.kind != "Integer":
         return node
     if not _INTEGER.fullmatch(node):
@@ -108,13 +124,13 @@ def _structure(shape: Structure, node: dict[str, Node]) -> dict[str, object]:
 def _entry(shape: Mapping, node: Node, name: str) -> tuple[str, object]:
     if isinstance(node, str):
         raise _misplaced()
-    for part in (shape.key, "Value"):
+    for part in (shape.key, shape.value):
         if part not in node:
             raise MissingParameter(f"The request must contain the parameter {name}.{part}.")
     key = node[shape.key]
     if not isinstance(key, str):
         raise _misplaced()
-    return key, _plain(shape.element, node["Value"], name)
+    return key, _plain(shape.element, node[shape.value], name)
 
 
 def _items(node: Node) -> list[tuple[int, Node]]:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct, inspect
 
-# Query writes lists and maps flat, under a name in the singular: AttributeName.1, Attribute.1.Name.
-# A list of structures bears the name of the structure.
+# SQS's Query writes lists and maps flat, under a name in the singular: AttributeName.1, Attribute.1.Name.
+# A list of structures bears the name of the structure. SNS's wraps them: Tags.member.1.Key, Attributes.entry.1.key.
 _FLAT = {
     "AWSAccountIds": "AWSAccountId",
     "Actions": "ActionName",
@@ -33,14 +33,17 @@ class Scalar:
 @dataclass(frozen=True)
 class Listing:
     element: "Shape"
+    wrapped: bool = False
 
 
 @dataclass(frozen=True)
 class Mapping:
-    """From strings; ``key`` is what Query calls the key (the value is always ``Value``)."""
+    """From strings; ``key`` and ``value`` are what Query calls those."""
 
     element: "Shape"
     key: str
+    value: str = "Value"
+    wrapped: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,32 @@ class Member:
 def structure(cls: type[Struct]) -> Structure:
     info = inspect.type_info(cls)
     assert isinstance(info, inspect.StructType)
-    return Structure(cls, tuple(_member(field) for field in info.fields))
+    member = _wrapped_member if _is_wrapped(cls) else _member
+    return Structure(cls, tuple(member(field) for field in info.fields))
+
+
+def _is_wrapped(cls: type[Any]) -> bool:
+    return getattr(cls, "wraps", False)
+
+
+def _wrapped_member(field: inspect.Field) -> Member:
+    return Member(field.encode_name, field.encode_name, field.name, _wrapped_shape(field.type), field.required)
+
+
+def _wrapped_shape(info: inspect.Type) -> Shape:
+    match info:
+        case inspect.UnionType(types=types):
+            return _wrapped_shape(next(one for one in types if not isinstance(one, inspect.NoneType)))
+        case inspect.ListType(item_type=item):
+            return Listing(_wrapped_shape(item), wrapped=True)
+        case inspect.DictType(value_type=value):
+            element = _wrapped_shape(value)
+            key, name = ("Name", "Value") if isinstance(element, Structure) else ("key", "value")
+            return Mapping(element, key, name, wrapped=True)
+        case inspect.StructType(cls=cls):
+            return structure(cls)
+        case _:
+            return _scalar(info)
 
 
 def _member(field: inspect.Field) -> Member:

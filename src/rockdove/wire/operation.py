@@ -3,24 +3,52 @@
 from msgspec import Struct
 from msgspec.structs import fields
 
-from rockdove.wire import account, extension, lease, publish, shape
+from rockdove.wire import account, extension, lease, publish, shape, topic
 
 # Requests without messages: taken apart, some take twenty times their bytes of memory.
 MAX_SMALL_BYTES = 262_144
-_LARGE = frozenset(("SendMessage", "SendMessageBatch", "PublishOnce", "StageBatch", "PublishBatch"))
+_LARGE = frozenset(
+    (
+        "SendMessage",
+        "SendMessageBatch",
+        "PublishOnce",
+        "StageBatch",
+        "PublishBatch",
+        "Publish",
+        "PublishToTopicBatch",
+    )
+)
+
+# Whose operation it is: the beginning of X-Amz-Target. Those of topics SNS has in Query alone.
+SQS, SNS, ROCKDOVE = "AmazonSQS", "AmazonSNS", "Rockdove"
 
 
 class Operation(Struct, frozen=True):
     """``required`` has the names, as SQS spells them, of the members that a request must have.
 
-    An extension is ours: it is called as ``Rockdove.<name>`` in AWS JSON and does not exist in Query.
+    ``action`` is what the service calls it that has it; ``name`` is one that no other operation has.
     """
 
     name: str
     request: type[shape.Request]
     result: type[shape.Result] | None
     required: tuple[str, ...]
-    extension: bool = False
+    service: str
+    action: str
+
+    @property
+    def extension(self) -> bool:
+        """Whether it is ours: then it does not exist in Query."""
+        return self.service == ROCKDOVE
+
+    @property
+    def is_of_topics(self) -> bool:
+        return self.service == SNS
+
+    @property
+    def target(self) -> str:
+        """The value of ``X-Amz-Target``."""
+        return f"{self.service}.{self.action}"
 
     @property
     def reads(self) -> bool:
@@ -39,10 +67,15 @@ class Operation(Struct, frozen=True):
 
 
 def _operation(
-    request: type[shape.Request], result: type[shape.Result] | None = None, extension: bool = False
+    request: type[shape.Request],
+    result: type[shape.Result] | None = None,
+    extension: bool = False,
+    action: str | None = None,
 ) -> Operation:
     required = tuple(field.encode_name for field in fields(request) if field.required)
-    return Operation(request.__name__, request, result, required, extension)
+    name = request.__name__
+    service = ROCKDOVE if extension else SNS if issubclass(request, topic.TopicRequest) else SQS
+    return Operation(name, request, result, required, service, action or name)
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -93,5 +126,28 @@ OPERATIONS: dict[str, Operation] = {
         _operation(account.FinishAccountRotation, account.FinishAccountRotationResult, extension=True),
         _operation(account.SetAccountState, extension=True),
         _operation(account.RemoveAccount, extension=True),
+        _operation(topic.CreateTopic, topic.CreateTopicResult),
+        _operation(topic.DeleteTopic),
+        _operation(topic.ListTopics, topic.ListTopicsResult),
+        _operation(topic.GetTopicAttributes, topic.GetTopicAttributesResult),
+        _operation(topic.SetTopicAttributes),
+        _operation(topic.Subscribe, topic.SubscribeResult),
+        _operation(topic.Unsubscribe),
+        _operation(topic.ListSubscriptions, topic.ListSubscriptionsResult),
+        _operation(topic.ListSubscriptionsByTopic, topic.ListSubscriptionsByTopicResult),
+        _operation(topic.GetSubscriptionAttributes, topic.GetSubscriptionAttributesResult),
+        _operation(topic.SetSubscriptionAttributes),
+        _operation(topic.Publish, topic.PublishResult),
+        _operation(topic.PublishToTopicBatch, topic.PublishToTopicBatchResult, action="PublishBatch"),
+        _operation(topic.TagResource, topic.TagResourceResult),
+        _operation(topic.UntagResource, topic.UntagResourceResult),
+        _operation(topic.ListTagsForResource, topic.ListTagsForResourceResult),
+        _operation(topic.AddTopicPermission, action="AddPermission"),
+        _operation(topic.RemoveTopicPermission, action="RemovePermission"),
     )
+}
+# Those of Query, by the version of the API that it names.
+ACTIONS: dict[str, dict[str, Operation]] = {
+    "2012-11-05": {each.action: each for each in OPERATIONS.values() if each.service == SQS},
+    "2010-03-31": {each.action: each for each in OPERATIONS.values() if each.service == SNS},
 }

@@ -33,13 +33,14 @@ def encode(operation: Operation, result: Result | None, request_id: str) -> byte
     """All members are there; those that are empty are null."""
     content: dict[str, object] = {"ResponseMetadata": {"RequestId": request_id}}
     if result is not None:
-        content[f"{operation.name}Result"] = _value(structure(type(result)), result)
-    return _ENCODE({f"{operation.name}Response": content})
+        content[f"{operation.action}Result"] = _value(structure(type(result)), result)
+    return _ENCODE({f"{operation.action}Response": content})
 
 
-def fault(f: Fault, request_id: str) -> tuple[int, bytes]:
+def fault(f: Fault, request_id: str, operation: Operation | None = None) -> tuple[int, bytes]:
     """The status and the body."""
-    error = {"Type": "Sender" if f.sender else "Receiver", "Code": f.code, "Message": query.message(f)}
+    code = query.code(f, operation)
+    error = {"Type": "Sender" if f.sender else "Receiver", "Code": code, "Message": query.message(f)}
     return f.status, _ENCODE({"Error": error, "RequestId": request_id})
 
 
@@ -50,6 +51,8 @@ def _value(shape: Shape, value: object) -> object:
         case Structure(members=members), _:
             pairs = ((member, getattr(value, member.field)) for member in members)
             return {_NAMES.get(member.name, member.name): _value(member.shape, content) for member, content in pairs}
+        case Mapping(element=one, wrapped=True), dict():
+            return {name: _value(one, item) for name, item in value.items()} or None
         case Listing(element=one), list():
             return [_value(one, item) for item in value] or None
         case Mapping(element=one, key=key), dict():

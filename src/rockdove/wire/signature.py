@@ -10,6 +10,8 @@ from msgspec import Struct
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 SERVICE = "sqs"
+# For which requests may be signed: those on topics by SNS's SDKs.
+SERVICES = (SERVICE, "sns")
 TERMINATOR = "aws4_request"
 
 

@@ -1,4 +1,4 @@
-"""Results as XML, the way Query writes them: lists and maps flat, nothing that is empty."""
+"""Results as XML, the way Query writes them: lists and maps flat, or, of topics, wrapped; nothing that is empty."""
 
 import re
 from base64 import b64encode
@@ -41,6 +41,11 @@ def _members(shape: Structure, value: object) -> str:
 
 def _render(shape: Shape, name: str, value: object) -> str:
     match shape, value:
+        case Listing(element=one, wrapped=True), list():
+            return element(name, "".join(_render(one, "member", item) for item in value))
+        case Mapping(element=one, key=key, value=inner, wrapped=True), dict():
+            entries = (element(key, escape(k)) + _render(one, inner, item) for k, item in value.items())
+            return element(name, "".join(element("entry", entry) for entry in entries))
         case Listing(element=Scalar()), list() if _are_plain(value):
             return f"<{name}>" + f"</{name}><{name}>".join(value) + f"</{name}>"
         case Listing(element=one), list():

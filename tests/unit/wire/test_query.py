@@ -23,15 +23,20 @@ from rockdove.core.errors import (
 from rockdove.core.message import Attribute
 from rockdove.wire import query, shape
 from rockdove.wire.form import MAX_PARAMETERS
-from rockdove.wire.operation import OPERATIONS
+from rockdove.wire.operation import OPERATIONS, Operation
 from tests.unit.wire import oracle
 
 ID = "c6e5a3b1-0000-4000-8000-000000000000"
 QUEUE = "/000000000000/orders"
 
 
+def decoded(path: str, query_string: bytes, body: bytes) -> tuple[Operation, Any]:
+    operation, parameters = query.operation(path, query_string, body)
+    return operation, query.decode(operation, parameters)
+
+
 def decode(body: str, path: str = "/") -> Any:
-    return query.decode(path, b"", body.encode())[1]
+    return decoded(path, b"", body.encode())[1]
 
 
 def plain(request: Any) -> Any:
@@ -45,7 +50,7 @@ def test_requests_of_botocore(name: str, data: st.DataObject) -> None:
     params = data.draw(oracle.requests(name))
     body = oracle.serialize("query", name, params)
     for arguments in ((b"", body), (body, b"")):
-        operation, request = query.decode("/", *arguments)
+        operation, request = decoded("/", *arguments)
         assert operation is OPERATIONS[name]
         assert type(request) is operation.request
         assert plain(request) == params
@@ -166,7 +171,7 @@ def test_versions() -> None:
 
 
 def test_the_body_counts_before_the_query_string() -> None:
-    _, request = query.decode(QUEUE, b"Action=SendMessage&MessageBody=a&DelaySeconds=1", b"MessageBody=b")
+    _, request = decoded(QUEUE, b"Action=SendMessage&MessageBody=a&DelaySeconds=1", b"MessageBody=b")
     assert request == shape.SendMessage(queue_url=QUEUE, message_body="b", delay_seconds=1)
 
 
@@ -334,7 +339,7 @@ values = st.text(max_size=5) | st.sampled_from(["1", "AAA=", "String"])
 @given(st.sampled_from(sorted(OPERATIONS)), st.dictionaries(names, values, max_size=8))
 def test_any_parameters_are_a_request_or_a_fault(action: str, parameters: dict[str, str]) -> None:
     with suppress(Fault):
-        operation, request = query.decode(QUEUE, b"", urlencode({"Action": action, **parameters}).encode())
+        operation, request = decoded(QUEUE, b"", urlencode({"Action": action, **parameters}).encode())
         assert type(request) is operation.request
 
 
@@ -342,7 +347,7 @@ def test_any_parameters_are_a_request_or_a_fault(action: str, parameters: dict[s
 @given(st.text(), st.binary(), st.binary())
 def test_any_bytes_are_a_request_or_a_fault(path: str, query_string: bytes, body: bytes) -> None:
     with suppress(Fault):
-        query.decode(path, query_string, body)
+        decoded(path, query_string, body)
     with suppress(Fault):
-        operation, request = query.decode(path, query_string, b"Action=SendMessage&QueueUrl=u&MessageBody=" + body)
+        operation, request = decoded(path, query_string, b"Action=SendMessage&QueueUrl=u&MessageBody=" + body)
         assert type(request) is operation.request

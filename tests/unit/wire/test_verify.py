@@ -396,7 +396,7 @@ def test_any_region_of_the_client_is_taken_if_it_is_what_was_signed(desk: Desk) 
 
 def test_another_service(desk: Desk) -> None:
     wire = signed()
-    text = desk.refuses(wire.header("Authorization", wire.headers["Authorization"].replace("/sqs/", "/sns/")))
+    text = desk.refuses(wire.header("Authorization", wire.headers["Authorization"].replace("/sqs/", "/s3/")))
     assert "'sqs'" in text
     desk.refuses(wire.header("Authorization", wire.headers["Authorization"].replace("aws4_request", "aws5_request")))
 
