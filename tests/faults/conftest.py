@@ -8,7 +8,8 @@ from tests.support import server
 
 # Tests of these modules start services, and run in both modes.
 BOTH = frozenset(
-    f"test_{name}" for name in ("kill", "kill_lease", "stop", "log", "full", "full_rows", "folder", "fuzz", "trace")
+    f"test_{name}"
+    for name in ("kill", "kill_lease", "stop", "log", "full", "full_rows", "folder", "fuzz", "topic", "trace")
 )
 MODES = (0, 2)
 

@@ -25,6 +25,8 @@ DEEP = 20_000
 # Operations of ours: on messages, and on accounts. An account that is added would shut everybody else out.
 OURS = [name for name, operation in OPERATIONS.items() if operation.extension and "Account" not in name]
 ON_ACCOUNTS = [name for name, operation in OPERATIONS.items() if operation.extension and "Account" in name]
+OF_TOPICS = [name for name, operation in OPERATIONS.items() if operation.is_of_topics]
+TOPIC, QUEUE = (f"arn:aws:{service}:us-east-1:000000000000:fuzz" for service in ("sns", "sqs"))
 # Numbers with which operations of ours are often right, by the parameter.
 LIKELY = {
     "Shard": [0, 1],
@@ -84,6 +86,8 @@ class Generator:
     def __init__(self, rng: random.Random, urls: list[str]) -> None:
         self._rng = rng
         self._urls = urls
+        # The ARN of one that was made.
+        self.subscription = f"{TOPIC}:0"
 
     def request(self, operation: str) -> dict[str, Any]:
         shape = operation_model("json", operation).input_shape
@@ -148,6 +152,17 @@ class Generator:
             "Attempt": ["t", "u"],
             "Order": ["sent", "visible"],
             "State": ["up", "draining"],
+            "Name": ["fuzz", "fuzz", "fuzz.fifo"],
+            "TopicArn": [TOPIC] * 20,
+            "ResourceArn": [TOPIC] * 20,
+            "SubscriptionArn": [self.subscription] * 20,
+            "Endpoint": [QUEUE] * 20,
+            "Protocol": ["sqs"] * 20,
+            "Label": ["a", "b", "c"],
+            "AWSAccountId": ["1" * 12] * 9,
+            "ActionName": ["Publish"] * 9,
+            "AttributeName": ["DisplayName", "Policy", "RawMessageDelivery", "FilterPolicy", "FilterPolicyScope"],
+            "AttributeValue": ["true", "", '{"a": ["b", {"prefix": "c"}]}', "MessageBody"],
             "QueueName": ["fuzz", "fuzz.fifo", "a b"],
             "DataType": ["String", "Number", "Binary", "String.x", "Other"],
             "Attributes": [
@@ -168,17 +183,20 @@ def as_json(content: Any) -> bytes:
 
 def as_form(operation: str, content: Any) -> bytes:
     """AWS Query, with members numbered and joined by dots."""
-    pairs: list[tuple[str, str]] = [("Action", operation), ("Version", "2012-11-05")]
+    known = OPERATIONS.get(operation)
+    of_topics = known is not None and known.is_of_topics
+    version, member, entry = ("2010-03-31", ".member", ".entry") if of_topics else ("2012-11-05", "", "")
+    pairs: list[tuple[str, str]] = [("Action", known.action if known else operation), ("Version", version)]
 
     def flatten(prefix: str, value: Any) -> None:
         if isinstance(value, dict):
             for number, (key, one) in enumerate(value.items(), 1):
-                flatten(f"{prefix}.{number}.Name" if prefix else key, key if prefix else one)
+                flatten(f"{prefix}{entry}.{number}.Name" if prefix else key, key if prefix else one)
                 if prefix:
-                    flatten(f"{prefix}.{number}.Value", one)
+                    flatten(f"{prefix}{entry}.{number}.Value", one)
         elif isinstance(value, list):
             for number, one in enumerate(value, 1):
-                flatten(f"{prefix}.{number}", one)
+                flatten(f"{prefix}{member}.{number}", one)
         else:
             pairs.append((prefix, str(value)))
 
@@ -216,7 +234,10 @@ def post(web: Web, operation: str, content: Any, rng: random.Random) -> Reply:
 
 
 def post_ours(web: Web, operation: str, content: Any, rng: random.Random) -> Reply:
-    return web.call(f"Rockdove.{operation}", spoil(as_json(content), rng))
+    if operation in OF_TOPICS and rng.random() < 0.5:
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        return web.request("POST", "/", spoil(as_form(operation, content), rng), form)
+    return web.call(OPERATIONS[operation].target, spoil(as_json(content), rng))
 
 
 def resident_bytes(pid: int) -> int:
@@ -230,7 +251,7 @@ def fuzz(server: Server, urls: list[str], rng: random.Random, number: int) -> Co
     """How often each status was the answer, by operation."""
     statuses: Counter[tuple[str, int]] = Counter()
     generator, web = Generator(rng, urls), Web(server.port)
-    names = [*operation_names(), *OURS, *ON_ACCOUNTS]
+    names = [*operation_names(), *OURS, *ON_ACCOUNTS, *OF_TOPICS]
     for at in range(number):
         operation = names[at % len(names)]
         content: Any
@@ -238,14 +259,16 @@ def fuzz(server: Server, urls: list[str], rng: random.Random, number: int) -> Co
             content = {"QueueUrl": rng.choice(STRANGE_TEXT)}
         elif operation == "AddAccount":
             content = {"Name": rng.choice(STRANGE)}
-        elif operation in OPERATIONS and OPERATIONS[operation].extension:
+        elif operation in (*OURS, *ON_ACCOUNTS, *OF_TOPICS):
             content = generator.ours(operation)
         else:
             content = generator.request(operation)
-        ours = operation in OURS or operation in ON_ACCOUNTS
+        ours = operation in (*OURS, *ON_ACCOUNTS, *OF_TOPICS)
         reply = (post_ours if ours else post)(web, operation, content, rng)
         assert reply.status in (200, 400, 403, 404, 409, 413), (operation, content, reply)
         statuses[operation, reply.status] += 1
+        if operation == "Subscribe" and reply.status == 200 and reply.body.startswith(b"{"):
+            generator.subscription = reply.json["SubscriptionArn"]
         if reply.headers.get("connection") == "close":
             web.close()
     web.close()
@@ -263,6 +286,8 @@ def test_no_request_does_harm(server: ServerFactory, rng: random.Random, new_nam
     for operation in OURS:
         assert statuses[operation, 200] > 0, f"{operation}: some must come through all checks"
         assert statuses[operation, 400] > 0, f"{operation}: and some must not"
+    for operation in OF_TOPICS:
+        assert statuses[operation, 200] > 0, f"{operation}: some must come through all checks"
     assert resident_bytes(service.process.pid) - before < LEAK_BYTES
     assert web.get("/health").status == 200
     assert web.get("/ready").status == 200

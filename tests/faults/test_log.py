@@ -11,7 +11,7 @@ import pytest
 from rockdove.client import Client
 from rockdove.core.errors import NoSuchAccount
 from rockdove.wire.member import Listing, Mapping, Shape, Structure, structure
-from rockdove.wire.operation import OPERATIONS, Operation
+from rockdove.wire.operation import OPERATIONS, SQS, Operation
 from rockdove.wire.signature import Credentials, sign
 from tests.support.raw import Web, Wire
 from tests.support.server import Server, ServerFactory
@@ -69,7 +69,7 @@ def requests(server: Server) -> list[dict[str, Any]]:
 
 
 def operation_name(operation: Operation) -> str:
-    return f"Rockdove.{operation.name}" if operation.extension else operation.name
+    return operation.name if operation.service == SQS else operation.target
 
 
 def test_requests_that_succeed(own: Server, web: Web) -> None:

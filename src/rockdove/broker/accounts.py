@@ -53,9 +53,9 @@ class Accounts:
     """Changes accounts. ``exist``, `by_key` and `by_id` are for every request: no I/O, no waiting."""
 
     def __init__(
-        self, records: Records, feed: Feed, clock: Clock, key: KeySource, owned: Callable[[str], list[str]]
+        self, records: Records, feed: Feed, clock: Clock, key: KeySource, owned: Callable[[str], dict[str, list[str]]]
     ) -> None:
-        """``owned`` gives the names of the queues of an account id."""
+        """``owned`` gives the names of what an account id has, by the kind, such as queues."""
         # Whether there is any account; once there is, there always will be.
         self.exist = False
         # Called with the ids of accounts that have lost a key; with None when the first account is made, because from
@@ -220,17 +220,17 @@ class Accounts:
         return await self._feed.write(_ACCOUNTS, attempt)
 
     async def remove(self, name: str) -> Account:
-        """Raises `AccountConflict` for the last administrator, and for one that owns queues."""
+        """Raises `AccountConflict` for the last administrator, and for one that owns queues or topics."""
 
         async def attempt(seen: int) -> Account:
             account = self.named(name)
             self._check_not_last(account, "removed")
-            queues = self._owned(account.id)
-            if queues:
-                more = f" and {len(queues) - _TOLD:,} more" if len(queues) > _TOLD else ""
-                raise AccountConflict(
-                    f"{account.name} still owns queues: {', '.join(queues[:_TOLD])}{more}. Delete them first."
-                )
+            for kind, names in self._owned(account.id).items():
+                if names:
+                    more = f" and {len(names) - _TOLD:,} more" if len(names) > _TOLD else ""
+                    raise AccountConflict(
+                        f"{account.name} still owns {kind}: {', '.join(names[:_TOLD])}{more}. Delete them first."
+                    )
             await ask(partial(self._records.drop_account, account.id, seen))
             return account
 

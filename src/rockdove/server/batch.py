@@ -44,5 +44,5 @@ def check_ids(entries: Sequence[Entry], most: int) -> None:
         seen.add(entry.id)
 
 
-def failed(id: str, fault: Fault) -> BatchResultErrorEntry:
-    return BatchResultErrorEntry(id=id, sender_fault=fault.sender, code=fault.code, message=fault.message)
+def failed(id: str, fault: Fault, code: str | None = None) -> BatchResultErrorEntry:
+    return BatchResultErrorEntry(id=id, sender_fault=fault.sender, code=code or fault.code, message=fault.message)

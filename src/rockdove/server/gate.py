@@ -3,14 +3,16 @@
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol
 
 from rockdove.broker.accounts import Accounts
 from rockdove.broker.directory import Directory
 from rockdove.broker.movetask import MoveTasks
 from rockdove.broker.queue import Queue
+from rockdove.broker.topic import Topic, Topics
 from rockdove.core.account import Account
-from rockdove.core.arn import parse_arn
+from rockdove.core.arn import parse_arn, parse_subscription_arn, parse_topic_arn
 from rockdove.core.clock import SECOND_US, Clock
 from rockdove.core.condition import Context
 from rockdove.core.errors import (
@@ -21,10 +23,12 @@ from rockdove.core.errors import (
     RequestThrottled,
     SignatureDoesNotMatch,
 )
-from rockdove.core.permission import Caller, is_permitted
+from rockdove.core.permission import TOPIC_SERVICE, TOPICS, Caller, is_permitted
+from rockdove.core.topic import redrive_target
 from rockdove.server.address import client_address, forwarded_hosts, lower, origin_form
 from rockdove.server.failures import MOST_FAILURES, WINDOW_S, Failures
 from rockdove.server.seldom import Seldom
+from rockdove.server.topics import target_of
 from rockdove.wire.operation import OPERATIONS, Operation
 from rockdove.wire.shape import Request
 from rockdove.wire.verify import Verifier
@@ -50,6 +54,9 @@ _PERMISSIONS = {
     "StageBatch": "SendMessage",
     "PublishBatch": "SendMessage",
     "AbortBatch": "SendMessage",
+    "PublishToTopicBatch": "Publish",
+    "AddTopicPermission": "AddPermission",
+    "RemoveTopicPermission": "RemovePermission",
 }
 # These go by a consumer's name, which is no secret, instead of handles that only a receive gives: so they need the
 # permission to receive, too.
@@ -88,6 +95,7 @@ class Gate:
         self,
         accounts: Accounts,
         directory: Directory,
+        topics: Topics,
         tasks: MoveTasks,
         clock: Clock,
         trust_proxy: bool = False,
@@ -97,6 +105,7 @@ class Gate:
         self._accounts = accounts
         self._directory = directory
         self._by_url = directory.at_url
+        self._topics = topics
         self._tasks = tasks
         self._clock = clock
         self._trust_proxy = trust_proxy
@@ -127,7 +136,7 @@ class Gate:
             address = self._address(guest)
             if self.failures.add(address):
                 raise
-            self._seldom.warn("throttled", "a client is throttled: too many bad signatures", address)
+            self._seldom.warn("throttled", "a client is throttled: too many bad signatures", address=address)
         raise RequestThrottled(
             f"More than {MOST_FAILURES} requests with a bad signature came from this address within {WINDOW_S:.0f} "
             "seconds. Check the access key, the secret key and the clock, and try again in a minute."
@@ -159,6 +168,8 @@ class Gate:
         members = operation.request.__struct_fields__
         if operation.name in _BY_CONSUMER:
             return self._check_consumer
+        if operation.is_of_topics:
+            return self._topic_rule(members)
         if "queue_url" in members:
             return self._check_url
         if "source_arn" in members:
@@ -166,6 +177,19 @@ class Gate:
         if "task_handle" in members:
             return self._check_task
         return self._check_name if "queue_owner_aws_account_id" in members else None
+
+    def _topic_rule(self, members: tuple[str, ...]) -> Callable[[Guest, str, Any], None] | None:
+        if "subscription_arn" in members:
+            return self._check_subscription
+        if "endpoint" in members:
+            return self._check_subscribe
+        if "target_arn" in members:
+            return lambda guest, action, request: self._check_topic(guest, action, target_of(request))
+        if "topic_arn" in members:
+            return lambda guest, action, request: self._check_topic(guest, action, request.topic_arn)
+        if "resource_arn" in members:
+            return lambda guest, action, request: self._check_topic(guest, action, request.resource_arn)
+        return None
 
     def _check_url(self, guest: Guest, action: str, request: Any) -> None:
         url: str = request.queue_url
@@ -179,7 +203,7 @@ class Gate:
         if queue.policy is None and queue.key[0] == guest.account:
             return
         if not self._is_permitted(guest, action, queue):
-            raise self._refusal(guest, queue, url)
+            raise self._refusal(guest, queue.key[0], url)
 
     def _check_consumer(self, guest: Guest, action: str, request: Any) -> None:
         self._check_url(guest, action, request)
@@ -194,7 +218,7 @@ class Gate:
         if owner != guest.account:
             raise QueueDoesNotExist("The specified queue does not exist or you do not have access to it.")
         if queue is not None:
-            raise self._refusal(guest, queue, queue.arn)
+            raise self._refusal(guest, queue.key[0], queue.arn)
 
     def _check_arns(self, guest: Guest, action: str, request: Any) -> None:
         """Move tasks, which are the owner's: both queues must be his."""
@@ -217,34 +241,119 @@ class Gate:
             raise _denied(arn)
         queue = self._directory.get(*key)
         if queue is not None and not self._is_permitted(guest, action, queue):
-            raise self._refusal(guest, queue, arn)
+            raise self._refusal(guest, queue.key[0], arn)
+
+    # Topics.
+
+    def _check_topic(self, guest: Guest, action: str, arn: str) -> None:
+        key = parse_topic_arn(arn)
+        if key is None:
+            # Whoever looks for it says what is wrong.
+            return
+        topic = self._topics.find(*key)
+        if topic is None:
+            if self._is_others(key[0], guest):
+                raise _denied(arn)
+            return
+        caller = self._caller(guest.account)
+        owner = topic.record.account
+        context = partial(self._context, guest, caller)
+        if not is_permitted(topic.policy, owner, caller, action, topic.arn, context, TOPICS):
+            raise self._refusal(guest, owner, arn)
+
+    def _check_subscription(self, guest: Guest, action: str, request: Any) -> None:
+        """A subscription is a matter of who has made it, and of the topic's owner."""
+        key = parse_subscription_arn(request.subscription_arn)
+        if key is None:
+            return
+        topic = self._topics.find(*key[:2])
+        subscription = None if topic is None else topic.subscription(key[2])
+        if topic is None or subscription is None:
+            if self._is_others(key[0], guest):
+                raise _denied(request.subscription_arn)
+            return
+        if guest.account not in (subscription.owner, topic.record.account):
+            raise _denied(request.subscription_arn)
+        if getattr(request, "attribute_name", None) == "RedrivePolicy" and request.attribute_value:
+            self._check_target(subscription.owner, topic, redrive_target(request.attribute_value))
+
+    def _check_subscribe(self, guest: Guest, action: str, request: Any) -> None:
+        """Nobody may have messages sent to a queue to which he, or the topic, may not send any."""
+        self._check_topic(guest, action, request.topic_arn)
+        key = parse_topic_arn(request.topic_arn)
+        topic = None if key is None else self._topics.find(*key)
+        if topic is None:
+            return
+        self._check_target(guest.account, topic, parse_arn(request.endpoint or ""))
+        redrive = (request.attributes or {}).get("RedrivePolicy")
+        if redrive:
+            self._check_target(guest.account, topic, redrive_target(redrive))
+
+    def _check_target(self, owner: str, topic: Topic, target: tuple[str, str] | None) -> None:
+        """Who subscribes a queue, or makes it a dead-letter queue. That it is not there, others say."""
+        if target is None:
+            return
+        queue = self._directory.get(*target)
+        if (target[0] != owner) if queue is None else not self.may_send(topic, owner, queue):
+            raise AccessDenied(
+                f"The topic {topic.arn} may not send to the queue {target[1]} of the account {target[0]}: its policy "
+                f"must allow SendMessage to the account {owner}, or to {TOPIC_SERVICE} for this topic."
+            )
+
+    def may_send(self, topic: Topic, owner: str, queue: Queue) -> bool:
+        """Whether a topic may send to a queue, for the account that has subscribed it."""
+        if queue.policy is None:
+            return queue.key[0] == owner
+        account = self._accounts.by_id(owner)
+        caller = Caller(owner, "" if account is None else account.name, TOPIC_SERVICE)
+
+        def context() -> Context:
+            return {
+                **self._times(),
+                "aws:securetransport": "true",
+                "aws:principalaccount": caller.id,
+                "aws:principalarn": caller.arn,
+                "aws:sourcearn": topic.arn,
+                "aws:sourceaccount": topic.record.account,
+            }
+
+        return is_permitted(queue.policy, queue.key[0], caller, "SendMessage", queue.arn, context)
 
     def _is_others(self, owner: str, guest: Guest) -> bool:
         """Whether that is another account, which need not exist."""
         return owner != guest.account and len(owner) == _ID_DIGITS and owner.isdecimal()
 
     def _is_permitted(self, guest: Guest, action: str, queue: Queue) -> bool:
-        account = self._accounts.by_id(guest.account)
-        caller = Caller(guest.account, account.name if account is not None else "")
+        caller = self._caller(guest.account)
         return is_permitted(queue.policy, queue.key[0], caller, action, queue.arn, lambda: self._context(guest, caller))
 
-    def _context(self, guest: Guest, caller: Caller) -> Context:
-        """What conditions may ask for. Nobody acts for a service of AWS's, so there is no aws:SourceArn."""
+    def _caller(self, id: str) -> Caller:
+        account = self._accounts.by_id(id)
+        return Caller(id, account.name if account is not None else "")
+
+    def _times(self) -> Context:
         now_us = self._clock.now_us()
         return {
             "aws:currenttime": datetime.fromtimestamp(now_us / SECOND_US, UTC).isoformat(),
             "aws:epochtime": str(now_us // SECOND_US),
+        }
+
+    def _context(self, guest: Guest, caller: Caller) -> Context:
+        """What conditions may ask for. Nobody acts for a service of AWS's, so there is no aws:SourceArn."""
+        return {
+            **self._times(),
             "aws:securetransport": "true" if guest.secure else "false",
             "aws:principalaccount": caller.id,
             "aws:principalarn": caller.arn,
             "aws:sourceip": self._address(guest),
         }
 
-    def _refusal(self, guest: Guest, queue: Queue, resource: str) -> AccessDenied:
+    def _refusal(self, guest: Guest, owner: str, resource: str) -> AccessDenied:
         """The owner is told why; others not even whether there is a policy."""
-        if queue.key[0] == guest.account:
+        if owner == guest.account:
+            kind = "queue's" if parse_topic_arn(resource) is None else "topic's"
             return AccessDenied(
-                f"Access to the resource {resource} is denied by an explicit deny in the queue's policy."
+                f"Access to the resource {resource} is denied by an explicit deny in the {kind} policy."
             )
         return _denied(resource)
 

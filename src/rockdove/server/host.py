@@ -58,7 +58,6 @@ class Hosts:
     def admit(self, host: bytes | None, peer: str) -> None:
         """Raises the fault of a request under a name that is not ours."""
         if not self.is_own(host):
-            self._seldom.warn(
-                "foreign-host", "a request under a name that --allow-host does not allow is refused", peer
-            )
+            text = "a request under a name that --allow-host does not allow is refused"
+            self._seldom.warn("foreign-host", text, address=peer)
             raise AccessDenied(FOREIGN)

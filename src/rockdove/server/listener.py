@@ -149,10 +149,11 @@ class Listener:
     def _refusal(self, address: str) -> Fault | None:
         limits = self._limits
         if self._seat.connections.total() >= limits.max_connections:
-            self._seldom.warn("connections-full", "a client is turned away: no connection is left", address)
+            self._seldom.warn("connections-full", "a client is turned away: no connection is left", address=address)
             return ServiceUnavailable("The service has as many connections as it may have. Please try again.")
         if 0 < limits.max_connections_per_address <= self._seat.of_address(address):
-            self._seldom.warn("connections-of-address", "a client is turned away: it has too many connections", address)
+            text = "a client is turned away: it has too many connections"
+            self._seldom.warn("connections-of-address", text, address=address)
             return Throttling("There are as many connections from this address as there may be.")
         return None
 

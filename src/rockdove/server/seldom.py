@@ -20,11 +20,11 @@ class Seldom:
         self._next_s: dict[str, float] = {}
         self._silent: Counter[str] = Counter()
 
-    def warn(self, event: str, text: str, address: str) -> None:
-        """``event`` is one of a few names of ours; ``address`` is that of the client that this is about."""
+    def warn(self, event: str, text: str, **about: str) -> None:
+        """``event`` is one of a few names of ours; ``about`` tells whom or what this is about."""
         now_s = self._clock()
         if now_s < self._next_s.get(event, now_s):
             self._silent[event] += 1
             return
         self._next_s[event] = now_s + EVERY_S
-        log.warning(text, extra=fields(event, address=address, silent=self._silent.pop(event, 0)))
+        log.warning(text, extra=fields(event, **about, silent=self._silent.pop(event, 0)))

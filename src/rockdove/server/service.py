@@ -18,6 +18,9 @@ from rockdove.broker.accounts import Accounts
 from rockdove.broker.admin import Admin
 from rockdove.broker.ask import ask, unavailable
 from rockdove.broker.elastic import ElasticStates
+from rockdove.broker.fanout import Fanout
+from rockdove.broker.queue import Queue
+from rockdove.broker.topic import Topic, Topics
 from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import Clock, SystemClock
 from rockdove.core.errors import ExposedError, Fault, InternalFailure
@@ -41,11 +44,13 @@ from rockdove.server.page import Pages, is_loopback
 from rockdove.server.publish import PublishOperations
 from rockdove.server.queues import Queues
 from rockdove.server.requestid import request_ids
+from rockdove.server.seldom import Seldom
 from rockdove.server.setting import Settings
 from rockdove.server.sharing import METRICS, Sharing
 from rockdove.server.stop import STOP
 from rockdove.server.timing import Timing
 from rockdove.server.tls import Certificate, Names, TlsError
+from rockdove.server.topics import TopicOperations
 from rockdove.server.tracer import Tracer
 from rockdove.server.works import build, make_recorder
 from rockdove.store.base import Snapshot, Store
@@ -134,6 +139,7 @@ class Service:
         self.recorder = make_recorder(settings)
         self.tracer: Tracer | None = None
         self.background: Background | None = None
+        self._seldom = Seldom()
 
     async def start(self) -> None:
         """Open the store and listen.
@@ -186,22 +192,27 @@ class Service:
         works = build(self.store, snapshot, settings, self.clock, self.seat, processes)
         context, directory = works.context, works.directory
         self.feed, self.broker, self.move_tasks = works.feed, works.broker, works.tasks
-        self.accounts = Accounts(self.store.records, self.feed, self.clock, self._key, directory.names_of)
+        self.topics = Topics(context, self.feed, settings.region)
+        self.accounts = Accounts(self.store.records, self.feed, self.clock, self._key, self._owned)
         self.accounts.on_lost = self._end_polls
         self.accounts.on_vanished = self._begin_anew
-        self.feed.start(snapshot, directory, self.accounts, self.move_tasks)
+        self.feed.start(snapshot, directory, self.accounts, self.move_tasks, self.topics)
         if self.recorder is not None:
             self.tracer = Tracer(self.recorder.add, self.broker)
             context.watch = self.tracer
         admin = Admin(context, self.feed)
+        fanout = Fanout(self.broker, self._may_send, self._dropped, self.may_miss)
         self._handlers = _handlers(
             Messages(self.broker, self.tracer),
             Queues(directory, admin, ElasticStates(admin, self.clock), self.move_tasks, self.tracer),
             AccountOperations(self.accounts),
             LeaseOperations(context, self.tracer),
             PublishOperations(context, self.tracer),
+            TopicOperations(self.topics, fanout, self.clock),
         )
-        self.gate = Gate(self.accounts, directory, self.move_tasks, self.clock, self.trust_proxy, self.may_miss)
+        self.gate = Gate(
+            self.accounts, directory, self.topics, self.move_tasks, self.clock, self.trust_proxy, self.may_miss
+        )
         self.pages = Pages(
             lambda: self.accounts.look() or self.store.trouble,
             self._metrics_text,
@@ -216,6 +227,17 @@ class Service:
         else:
             self.background = Background(context, self.feed, self.move_tasks, settings.lease_keep_s)
             self.metrics = Metrics(self.broker, settings.metrics_queues, self.seat, self._figures)
+
+    def _owned(self, account: str) -> dict[str, list[str]]:
+        """What an account has, by the kind."""
+        return {"queues": self.broker.directory.names_of(account), "topics": self.topics.names_of(account)}
+
+    def _may_send(self, topic: Topic, owner: str, queue: Queue) -> bool:
+        return not self.accounts.exist or self.gate.may_send(topic, owner, queue)
+
+    def _dropped(self, topic: str, queue: str, why: Fault) -> None:
+        text = f"a notification was dropped: the queue does not take it, and there is no other ({why.code})"
+        self._seldom.warn("notification-dropped", text, topic=topic, queue=queue)
 
     def _share(self, remote: RemoteStore) -> None:
         """What counts for the whole service is told to the other front-ends, and asked of the owner."""
@@ -385,7 +407,7 @@ def certificate(settings: Settings) -> Certificate | None:
 
 
 def _handlers(
-    *rooms: Messages | Queues | AccountOperations | LeaseOperations | PublishOperations,
+    *rooms: Messages | Queues | AccountOperations | LeaseOperations | PublishOperations | TopicOperations,
 ) -> dict[str, Handler]:
     """The method for each operation."""
     return {

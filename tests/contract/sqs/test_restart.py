@@ -11,6 +11,7 @@ from tests.support.longpoll import LongPoll
 from tests.support.raw import Wire, json_request
 from tests.support.refusal import refused
 from tests.support.service import RunningService, Services
+from tests.support.sns import attribute, sns_client, texts
 from tests.support.sqs_queue import SqsQueue
 
 
@@ -166,3 +167,24 @@ def test_a_send_that_was_answered_is_kept_and_one_that_was_not_may_be(services: 
         kept |= {int(body) for body in bodies}
     assert kept >= {*range(answered)}
     assert kept == {*range(len(kept))}
+
+
+def test_topics(durable: RunningService, make: QueueMaker, new_name: NewName) -> None:
+    queue, sns = make(), sns_client(durable.endpoint)
+    tags = [{"Key": "a", "Value": "b"}]
+    arn = sns.create_topic(Name=new_name(), Attributes={"DisplayName": "News"}, Tags=tags)["TopicArn"]
+    policy = {"FilterPolicy": '{"kind": ["kept"]}'}
+    subscription = sns.subscribe(TopicArn=arn, Protocol="sqs", Endpoint=queue.arn, Attributes=policy)["SubscriptionArn"]
+    gone = sns.create_topic(Name=new_name("-gone"))["TopicArn"]
+    sns.delete_topic(TopicArn=gone)
+    sns.close()
+    [queue] = _reopened(durable, queue)
+    sns = sns_client(durable.endpoint)
+    assert [each["TopicArn"] for each in sns.list_topics()["Topics"]] == [arn]
+    assert sns.get_topic_attributes(TopicArn=arn)["Attributes"]["DisplayName"] == "News"
+    assert sns.list_tags_for_resource(ResourceArn=arn)["Tags"] == tags
+    assert policy.items() <= sns.get_subscription_attributes(SubscriptionArn=subscription)["Attributes"].items()
+    for text, kind in (("yes", "kept"), ("no", "other")):
+        sns.publish(TopicArn=arn, Message=text, MessageAttributes={"kind": attribute(kind)})
+    assert texts(queue) == ["yes"]
+    sns.close()

@@ -36,12 +36,16 @@ class Desk:
         self.bench = bench
         self.key = key
         self.queues: dict[str, list[str]] = {}
+        self.topics: dict[str, list[str]] = {}
         self.load()
 
     def load(self) -> None:
         bench, feed = self.bench, Feed(self.bench.store.records)
-        self.accounts = Accounts(bench.store.records, feed, bench.clock, self.key, lambda id: self.queues.get(id, []))
+        self.accounts = Accounts(bench.store.records, feed, bench.clock, self.key, self._owned)
         feed.start(bench.snapshot, self.accounts)
+
+    def _owned(self, id: str) -> dict[str, list[str]]:
+        return {"queues": self.queues.get(id, []), "topics": self.topics.get(id, [])}
 
     def reopen(self) -> None:
         self.bench.reopen()
@@ -287,6 +291,10 @@ def test_whoever_owns_queues_stays(desk: Desk) -> None:
     with pytest.raises(AccountConflict, match=r"owns queues: only\. Delete"):
         desk.remove("bob")
     del desk.queues[bob.id]
+    desk.topics[bob.id] = ["news"]
+    with pytest.raises(AccountConflict, match=r"bob still owns topics: news\. Delete them first\."):
+        desk.remove("bob")
+    del desk.topics[bob.id]
     desk.remove("bob")
     assert desk.accounts.by_id(bob.id) is None
 

@@ -44,7 +44,7 @@ class Room:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         feed = Feed(bench.store.records)
-        self.accounts = Accounts(bench.store.records, feed, bench.clock, MemoryKey(), lambda id: [])
+        self.accounts = Accounts(bench.store.records, feed, bench.clock, MemoryKey(), lambda id: {})
         feed.start(bench.snapshot, self.accounts)
         self.operations = AccountOperations(self.accounts)
 

@@ -19,12 +19,12 @@ def test_one_line_a_minute_for_each_event(caplog: pytest.LogCaptureFixture) -> N
     seldom = Seldom(lambda: now_s)
     with caplog.at_level(logging.WARNING, "rockdove"):
         for number in range(10_000):
-            seldom.warn("throttled", "a client is throttled", f"192.0.2.{number % 256}")
-        seldom.warn("connections-full", "a client is turned away", "192.0.2.1")
+            seldom.warn("throttled", "a client is throttled", address=f"192.0.2.{number % 256}")
+        seldom.warn("connections-full", "a client is turned away", address="192.0.2.1")
         now_s += EVERY_S
-        seldom.warn("throttled", "a client is throttled", "192.0.2.9")
+        seldom.warn("throttled", "a client is throttled", address="192.0.2.9")
         now_s += EVERY_S
-        seldom.warn("throttled", "a client is throttled", "192.0.2.8")
+        seldom.warn("throttled", "a client is throttled", address="192.0.2.8")
     assert fields(caplog) == [
         ("throttled", "192.0.2.0", 0),
         ("connections-full", "192.0.2.1", 0),
