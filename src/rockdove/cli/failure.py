@@ -20,6 +20,10 @@ from rockdove.core.errors import (
     QueueNameExists,
     ResourceNotFound,
     RockdoveError,
+    SubscriptionLimitExceeded,
+    TagLimitExceeded,
+    TopicLimitExceeded,
+    TopicNotFound,
     UnsupportedOperation,
 )
 
@@ -53,7 +57,7 @@ class ReaderGone(RockdoveError):
     """Whoever reads our standard output has closed it: he has seen enough, and the command is done."""
 
 
-_NOT_FOUND = (NoSuchAccount, QueueDoesNotExist, ResourceNotFound)
+_NOT_FOUND = (NoSuchAccount, QueueDoesNotExist, ResourceNotFound, TopicNotFound)
 _REFUSED = (
     AccountConflict,
     AccountExists,
@@ -61,6 +65,9 @@ _REFUSED = (
     PurgeQueueInProgress,
     QueueDeletedRecently,
     QueueNameExists,
+    SubscriptionLimitExceeded,
+    TagLimitExceeded,
+    TopicLimitExceeded,
     UnsupportedOperation,
 )
 # What was given cannot be meant, here or anywhere else.
@@ -78,6 +85,7 @@ _ADVICE: dict[type[Fault], str] = {
     InvalidAttributeName: "attributes are named as in SQS, such as VisibilityTimeout",
     NoSuchAccount: '"rockdove account list" shows the accounts that there are',
     QueueDoesNotExist: '"rockdove queue list" shows the queues that there are',
+    TopicNotFound: '"rockdove topic list" shows the topics that there are',
     QueueNameExists: 'change the attributes of the queue that is there with "rockdove queue set"',
 }
 

@@ -23,6 +23,7 @@ class _Root(LazyGroup):
     places = {
         "serve": "rockdove.cli.serve:serve",
         "queue": "rockdove.cli.queue:app",
+        "topic": "rockdove.cli.topic:app",
         "send": "rockdove.cli.send:send",
         "receive": "rockdove.cli.receive:receive",
         "worker": "rockdove.cli.worker:worker",

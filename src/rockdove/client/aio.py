@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from rockdove.client import account, lease, message, publish, queue, task
+from rockdove.client import account, lease, message, publish, queue, task, topic
 from rockdove.client.channel import Channels
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.client.envelope import Envelope, shortened
@@ -159,3 +159,24 @@ class AsyncClient:
     finish_account_rotation = _awaiting(account.finish_account_rotation)
     set_account_state = _awaiting(account.set_account_state)
     remove_account = _awaiting(account.remove_account)
+
+    create_topic = _awaiting(topic.create_topic)
+    list_topics = _awaiting(topic.list_topics)
+    topic_arn = _awaiting(topic.topic_arn)
+    delete_topic = _awaiting(topic.delete_topic)
+    topic_attributes = _awaiting(topic.topic_attributes)
+    set_topic_attribute = _awaiting(topic.set_topic_attribute)
+    topic_tags = _awaiting(topic.topic_tags)
+    tag_topic = _awaiting(topic.tag_topic)
+    untag_topic = _awaiting(topic.untag_topic)
+    add_topic_permission = _awaiting(topic.add_topic_permission)
+    remove_topic_permission = _awaiting(topic.remove_topic_permission)
+    subscribe = _awaiting(topic.subscribe)
+    unsubscribe = _awaiting(topic.unsubscribe)
+    list_subscriptions = _awaiting(topic.list_subscriptions)
+    topic_subscriptions = _awaiting(topic.topic_subscriptions)
+    subscription_attributes = _awaiting(topic.subscription_attributes)
+    set_subscription_attribute = _awaiting(topic.set_subscription_attribute)
+    publish_to_topic = _awaiting(topic.publish_to_topic)
+    # Last: from here on the name is the method's.
+    publish = _awaiting(topic.publish)

@@ -29,9 +29,7 @@ _DECODERS = {
     for name, operation in OPERATIONS.items()
     if operation.result is not None
 }
-_TARGETS = {
-    name: f"{'Rockdove' if operation.extension else 'AmazonSQS'}.{name}" for name, operation in OPERATIONS.items()
-}
+_TARGETS = {name: operation.target for name, operation in OPERATIONS.items()}
 
 
 class Reply(Struct, gc=False):

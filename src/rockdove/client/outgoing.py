@@ -55,15 +55,15 @@ def _attribute(value: AttributeValue) -> Attribute:
             return Attribute("Number", str(value))
 
 
-def cut(messages: Iterable[Outgoing]) -> Iterator[list[Outgoing]]:
+def cut(messages: Iterable[Outgoing], most_bytes: int = MAX_MESSAGE_BYTES) -> Iterator[list[Outgoing]]:
     """Groups of messages, in order, that each fit into one request; one that is too large for any goes alone."""
     batch: list[Outgoing] = []
-    room_bytes = MAX_MESSAGE_BYTES
+    room_bytes = most_bytes
     for message in messages:
         size = message.size_bytes
         if batch and (len(batch) == MAX_BATCH_ENTRIES or size > room_bytes):
             yield batch
-            batch, room_bytes = [], MAX_MESSAGE_BYTES
+            batch, room_bytes = [], most_bytes
         batch.append(message)
         room_bytes -= size
     if batch:

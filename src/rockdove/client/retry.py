@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from rockdove.client.error import Lost, UnexpectedAnswer
 from rockdove.core.errors import Fault, RockdoveError, ServiceUnavailable, Throttling
-from rockdove.wire import account, shape
+from rockdove.wire import account, shape, topic
 from rockdove.wire.shape import Request
 
 # Doing these twice differs from doing them once. Receives are not among them: what an answer that got lost held
@@ -20,6 +20,8 @@ _ONCE = (
     shape.RemovePermission,
     shape.StartMessageMoveTask,
     shape.CancelMessageMoveTask,
+    topic.AddTopicPermission,
+    topic.RemoveTopicPermission,
     account.AddAccount,
     account.RotateAccountKey,
     account.FinishAccountRotation,
@@ -62,4 +64,8 @@ def _is_repeatable(request: Request) -> bool:
         return request.message_deduplication_id is not None
     if isinstance(request, shape.SendMessageBatch):
         return all(entry.message_deduplication_id is not None for entry in request.entries)
+    if isinstance(request, topic.Publish):
+        return request.message_deduplication_id is not None
+    if isinstance(request, topic.PublishToTopicBatch):
+        return all(each.message_deduplication_id is not None for each in request.publish_batch_request_entries)
     return not isinstance(request, _ONCE)

@@ -53,6 +53,8 @@ class Names:
     def __init__(self) -> None:
         self._urls: dict[str, str] = {}
         self._arns: dict[str, str] = {}
+        # ARNs by names.
+        self.topics: dict[str, str] = {}
 
     def url(self, queue: str) -> Steps[str]:
         if "/" in queue:

@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from rockdove.client import account, lease, message, publish, queue, task
+from rockdove.client import account, lease, message, publish, queue, task, topic
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.client.envelope import Envelope, shortened
 from rockdove.client.error import Lost, UnexpectedAnswer, unreachable
@@ -146,3 +146,24 @@ class Client:
     finish_account_rotation = _blocking(account.finish_account_rotation)
     set_account_state = _blocking(account.set_account_state)
     remove_account = _blocking(account.remove_account)
+
+    create_topic = _blocking(topic.create_topic)
+    list_topics = _blocking(topic.list_topics)
+    topic_arn = _blocking(topic.topic_arn)
+    delete_topic = _blocking(topic.delete_topic)
+    topic_attributes = _blocking(topic.topic_attributes)
+    set_topic_attribute = _blocking(topic.set_topic_attribute)
+    topic_tags = _blocking(topic.topic_tags)
+    tag_topic = _blocking(topic.tag_topic)
+    untag_topic = _blocking(topic.untag_topic)
+    add_topic_permission = _blocking(topic.add_topic_permission)
+    remove_topic_permission = _blocking(topic.remove_topic_permission)
+    subscribe = _blocking(topic.subscribe)
+    unsubscribe = _blocking(topic.unsubscribe)
+    list_subscriptions = _blocking(topic.list_subscriptions)
+    topic_subscriptions = _blocking(topic.topic_subscriptions)
+    subscription_attributes = _blocking(topic.subscription_attributes)
+    set_subscription_attribute = _blocking(topic.set_subscription_attribute)
+    publish_to_topic = _blocking(topic.publish_to_topic)
+    # Last: from here on the name is the method's.
+    publish = _blocking(topic.publish)

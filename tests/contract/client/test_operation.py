@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
-from rockdove.client import AsyncClient, Client, account, lease, message, publish, queue, task
+from rockdove.client import AsyncClient, Client, account, lease, message, publish, queue, task, topic
 from rockdove.client.step import Names
 from rockdove.wire.operation import OPERATIONS
 from rockdove.wire.shape import Request
 
-MODULES = (account, lease, publish, message, queue, task)
+MODULES = (account, lease, publish, message, queue, task, topic)
 # More than one operation hides behind some methods.
 MORE: dict[str, list[dict[str, Any]]] = {"receive": [{"limit": 1}, {"limit": 100}]}
 VALUES: dict[str, Any] = {
     "attempts": (),
     "queue": "http://q/0/q",
+    "topic": "arn:aws:sns:us-east-1:000000000000:t",
     "source": "arn:aws:sqs:us-east-1:000000000000:q",
     "name": "q",
     "messages": ["x"],
@@ -28,6 +29,12 @@ VALUES: dict[str, Any] = {
     "keys": [],
     "accounts": [],
     "actions": [],
+}
+
+# So that the operation itself is the first request.
+ASKED: dict[str, dict[str, str]] = {
+    "topic_arn": {"topic": "news"},
+    "subscribe": {"queue": "arn:aws:sqs:us-east-1:000000000000:q"},
 }
 
 
@@ -47,7 +54,8 @@ STEPS = {name: function for module in MODULES for name, function in methods(modu
 def first_request(name: str, options: dict[str, Any]) -> str:
     """The first request of a method; queues are given so that nothing has to be asked before."""
     needed = [p for p in inspect.signature(STEPS[name]).parameters.values() if p.default is p.empty][1:]
-    steps = STEPS[name](Names(), *[VALUES.get(parameter.name, "x") for parameter in needed], **options)
+    values = VALUES | ASKED.get(name, {})
+    steps = STEPS[name](Names(), *[values.get(parameter.name, "x") for parameter in needed], **options)
     return type(next(steps)).__name__
 
 

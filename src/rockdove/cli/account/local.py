@@ -73,14 +73,17 @@ class Local:
         clock = SystemClock()
         self._store = self._location.open(clock, self._runner.get_loop())
         snapshot = self._runner.run(self._store.open())
-        owners = [(queue.account, queue.name) for queue in snapshot.queues]
+        owned = {
+            "queues": [(queue.account, queue.name) for queue in snapshot.queues],
+            "topics": [(topic.account, topic.name) for topic in snapshot.topics],
+        }
         feed = Feed(self._store.records)
         accounts = Accounts(
             self._store.records,
             feed,
             clock,
             self._location.key(),
-            lambda id: sorted(name for owner, name in owners if owner == id),
+            lambda id: {kind: sorted(name for owner, name in owners if owner == id) for kind, owners in owned.items()},
         )
         try:
             feed.start(snapshot, accounts)
