@@ -169,6 +169,7 @@ bench: setup cassandra-jars ## our speed beside a server that stores nothing, dr
 	@$(BIN)/python -m bench.analysis --events 1000000 --queues 50000 --rounds 2
 	@$(BIN)/python -m bench.whole
 	@$(BIN)/python -m bench.held
+	@$(BIN)/python -m bench.fanout
 	@$(BIN)/python -m bench.miss
 	@$(BIN)/rockdove bench rds
 	@$(BIN)/python -m bench.cassandra

@@ -24,6 +24,7 @@ from rockdove.wire.operation import OPERATIONS, Operation
 from tests.docs.page import page
 
 OPERATIONS_PAGE = page("docs/reference/operations.md")
+TOPICS_PAGE = page("docs/reference/topics.md")
 ATTRIBUTES = page("docs/reference/queue-attributes.md")
 LIMITS = page("docs/reference/limits.md")
 ERRORS = page("docs/reference/errors.md")
@@ -56,7 +57,7 @@ def names(shape: Shape) -> Iterator[tuple[str, bool]]:
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.name)
 def test_every_operation_has_its_members(operation: Operation) -> None:
-    section = OPERATIONS_PAGE.section(operation.name)
+    section = (TOPICS_PAGE if operation.is_of_topics else OPERATIONS_PAGE).section(operation.name)
     request, _, result = section.partition("- Result:")
     for name, required in names(structure(operation.request)):
         assert f"`{name}`" in request
@@ -69,8 +70,10 @@ def test_every_operation_has_its_members(operation: Operation) -> None:
 
 
 def test_there_is_no_operation_too_many() -> None:
-    headings = re.findall(r"^## ([A-Z]\w+)$", OPERATIONS_PAGE.text, re.MULTILINE)
-    assert {heading for heading in headings if heading != "Protocols"} == set(OPERATIONS)
+    for where, of_topics in ((OPERATIONS_PAGE, False), (TOPICS_PAGE, True)):
+        headings = re.findall(r"^## ([A-Z]\w+)$", where.text, re.MULTILINE)
+        there = {operation.name for operation in OPERATIONS.values() if operation.is_of_topics is of_topics}
+        assert {heading for heading in headings if heading != "Protocols"} == there
 
 
 # Queue attributes.
