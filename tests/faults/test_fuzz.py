@@ -259,6 +259,11 @@ def fuzz(server: Server, urls: list[str], rng: random.Random, number: int) -> Co
             content = {"QueueUrl": rng.choice(STRANGE_TEXT)}
         elif operation == "AddAccount":
             content = {"Name": rng.choice(STRANGE)}
+        elif operation == "DeleteTopic" and rng.random() < 0.8:
+            # Seldom the one that all others are about.
+            content = {"TopicArn": f"{TOPIC}-{rng.choice(STRANGE_TEXT)}"}
+        elif operation == "Unsubscribe" and rng.random() < 0.8:
+            content = {"SubscriptionArn": f"{TOPIC}:{rng.choice(STRANGE_TEXT)}"}
         elif operation in (*OURS, *ON_ACCOUNTS, *OF_TOPICS):
             content = generator.ours(operation)
         else:

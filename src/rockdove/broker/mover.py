@@ -170,10 +170,12 @@ class Mover:
         return 0 if self._context.store.duties is None else self._clock.now_us() + HIDDEN_US
 
     async def _are_some_hidden(self, source: Queue) -> bool:
+        counts: Counts = await ask(partial(count, source))
+        if counts.moving:
+            return True
         # Not either if the clock was set back since: that could take hours.
         if not 0 < self._hidden_until_us - self._clock.now_us() <= HIDDEN_US:
             return False
-        counts: Counts = await ask(partial(count, source))
         return counts.in_flight > 0
 
     async def _pause(self, task: MoveTask, seconds: float) -> None:

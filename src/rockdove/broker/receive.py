@@ -53,6 +53,8 @@ class Receive(WaitingRequest):
     # What it does next, and by which policy; None where there is nothing to choose from.
     _plan: Plan | None = None
     _policy: DequeuePolicy | None = None
+    # Whether it looks for what its attempt got before, and for nothing else.
+    _repeats = False
     # Whether to spare what is there of noisy groups.
     _spares_noisy = False
     # So many are in flight that nothing was looked for.
@@ -126,7 +128,7 @@ class Receive(WaitingRequest):
             self._answer(QueueDoesNotExist())
             return
         self._next_us = self._plan = None
-        self._landing = self._spares_noisy = self._is_direct = self._keeps_dead = False
+        self._landing = self._spares_noisy = self._is_direct = self._keeps_dead = self._repeats = False
         self._away = frozenset()
         self._tried_us = self._context.clock.now_us()
         self._begin_to_look()
@@ -164,6 +166,13 @@ class Receive(WaitingRequest):
         queue = self._queue
         if self._attempt is not None:
             # What an attempt got before is invisible now: no view of what is visible tells where it is.
+            if queue.size > 1:
+                self._repeats = True
+                for index in range(queue.size):
+                    yield index
+                self._repeats = False
+                if self._found:
+                    return
             for index in range(queue.size):
                 yield index
             yield Sleep(math.inf, wakes=True)
@@ -260,6 +269,7 @@ class Receive(WaitingRequest):
             spare_noisy=spare_noisy,
             room_bytes=self._room_bytes,
             max_in_flight=self._max_in_flight,
+            repeats=self._repeats,
         )
 
     def claimed(self, physical: Physical, claimed: Claimed | StoreError) -> None:

@@ -28,6 +28,17 @@ def test_asked_again_it_gives_the_same_messages_and_handles(make: QueueMaker, pa
     )
 
 
+def test_what_came_meanwhile_to_other_physical_queues_stays_there(make: QueueMaker) -> None:
+    fifo = make.fifo(RockdovePhysicalQueues="4")
+    for group in "abcdefgh":
+        fifo.post(group, f"{group}1")
+        [first] = _again(fifo, f"attempt-{group}", most=1)
+        for other in "abcdefgh":
+            fifo.post(f"{other}{group}", f"{other}{group}")
+        [second] = _again(fifo, f"attempt-{group}", most=1)
+        assert second["MessageId"] == first["MessageId"]
+
+
 def test_the_handle_of_the_first_answer_still_works(fifo: SqsQueue) -> None:
     fifo.post("g", "1", "2")
     [first] = _again(fifo, most=1)

@@ -52,6 +52,7 @@ class Want(Struct, array_like=True, frozen=True, gc=False):
     room_bytes: no more once the messages are so many bytes together; 0 is without a bound.
     max_in_flight: nothing is claimed while so many messages of the logical queue may be in flight; 0 is without a
     bound. A store whose physical queues are apart counts those of this one.
+    repeats: only what the attempt got before, and nothing new.
     """
 
     limit: int
@@ -64,6 +65,7 @@ class Want(Struct, array_like=True, frozen=True, gc=False):
     spare_noisy: bool = False
     room_bytes: int = 0
     max_in_flight: int = 0
+    repeats: bool = False
 
 
 class Claimed(Struct, array_like=True, gc=False):
@@ -96,20 +98,27 @@ class Counts(Struct, array_like=True, frozen=True):
     """Exact numbers of messages by state.
 
     ``held``: none of the visible ones can be received, because others of their groups are in flight. A store that does
-    not say so here says it by its hints.
+    not say so here says it by its hints. ``moving``: so many of them may have gone to another physical queue. Nobody
+    gets them before that is known.
     """
 
     visible: int
     in_flight: int
     delayed: int
     held: bool = False
+    moving: int = 0
 
     @property
     def total(self) -> int:
         return self.visible + self.in_flight + self.delayed
 
     def __add__(self, other: "Counts") -> "Counts":
-        return Counts(self.visible + other.visible, self.in_flight + other.in_flight, self.delayed + other.delayed)
+        return Counts(
+            self.visible + other.visible,
+            self.in_flight + other.in_flight,
+            self.delayed + other.delayed,
+            moving=self.moving + other.moving,
+        )
 
 
 class Hint(Struct, array_like=True, frozen=True, gc=False):

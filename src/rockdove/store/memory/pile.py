@@ -101,7 +101,10 @@ class Pile:
         now_us = self._pass_time()
         if self.is_crowded(want):
             return Claimed([], [], crowded=True)
-        return self._claim_again(want, now_us) or self._claim(want, now_us)
+        again = self._claim_again(want, now_us)
+        if again is not None:
+            return again
+        return Claimed([], [], claimed_us=now_us) if want.repeats else self._claim(want, now_us)
 
     def is_crowded(self, want: Want) -> bool:
         return bool(want.max_in_flight) and self._past.in_flight() >= want.max_in_flight

@@ -200,7 +200,7 @@ class RedisPhysical:
 
     def _count(self, unlanded: int, done: Done[Counts]) -> None:
         """What is published counts before it has landed."""
-        told = then(done, lambda reply: Counts(reply[0] + unlanded, *reply[1:]))
+        told = then(done, lambda reply: Counts(reply[0] + unlanded, reply[1], reply[2], moving=reply[3]))
         self.server.call(told, "rd_count", self.key, self._clock.now_us(), changes=False)
 
     @property
@@ -265,6 +265,7 @@ def wanted(want: Want) -> tuple[int, ...]:
         want.delay_us,
         int(want.spare_noisy),
         want.room_bytes,
+        int(want.repeats),
     )
 
 

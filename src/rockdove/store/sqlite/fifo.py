@@ -102,6 +102,8 @@ class FifoQueue(GroupedQueue):
             again = self._again(db, want, now_us)
             if again is not None:
                 return again
+            if want.repeats:
+                return Claimed([], [], claimed_us=now_us), []
         claimed, changes = Claimed([], [], claimed_us=now_us), list[Change]()
         visited: set[str] = set()
         bound = DeadBound(claimed.dead)

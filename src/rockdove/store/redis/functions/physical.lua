@@ -325,7 +325,7 @@ local function take(q, kind, want, now, visible_us, claimed)
   end
   for _, item in ipairs(draw.bound) do
     -- A copy of it may be elsewhere: that is found out first.
-    place(q, kind, item.entry, item.group, now + BOUND_US, item.count, now)
+    place(q, kind, item.entry, item.group, now + BOUND_US, math.max(item.count, 1), now)
   end
   for _, item in ipairs(draw.dead) do
     item.us = now + want.timeout_us
@@ -356,7 +356,7 @@ local function wanted(args, at)
   return {
     limit = tonumber(args[at]), timeout_us = tonumber(args[at + 1]), order_hint = tonumber(args[at + 2]),
     max_receives = tonumber(args[at + 3]), sent_after_us = tonumber(args[at + 4]), delay_us = tonumber(args[at + 5]),
-    spare_noisy = args[at + 6] == '1', room_bytes = tonumber(args[at + 7])
+    spare_noisy = args[at + 6] == '1', room_bytes = tonumber(args[at + 7]), repeats = args[at + 8] == '1'
   }
 end
 
@@ -401,6 +401,7 @@ local function claim(keys, args)
   if args[3] ~= '' and kind == fifo then
     local again = claim_again(q, kind, args[3], want.timeout_us, now)
     if again then return again end
+    if want.repeats then return {'', integer(now), '0', {}, {}, {}, in_flight(q, now)} end
   end
   math.randomseed(tonumber(args[2]))
   local draw, size, expired = take(q, kind, want, now, now + want.timeout_us)
@@ -481,10 +482,10 @@ end
 
 local function count(keys, args)
   local q, now = keys[1], tonumber(args[1])
-  if not exists(q) then return {0, 0, 0} end
+  if not exists(q) then return {0, 0, 0, 0} end
   local flying = in_flight(q, now)
   local delayed = call('ZCOUNT', q .. ':d', '(' .. integer(now), '+inf')
-  return {call('HLEN', q .. ':m') - flying - delayed, flying, delayed}
+  return {call('HLEN', q .. ':m') - flying - delayed, flying, delayed, call('HLEN', q .. ':y')}
 end
 
 local function count_in_flight(keys, args)
