@@ -25,7 +25,7 @@ NONCE_BYTES = 12
 KINDS = ("queue", "deleted", "task", "account", "former", "topic")
 
 
-class _Overtaken(Exception):
+class Overtaken(Exception):
     """Another process writes at the same time."""
 
 
@@ -81,6 +81,13 @@ class ChangeLog:
         """The version that the change has got that is being written, if another writer has finished it."""
         return next((version for version in self._proposed.values() if version is not None), None)
 
+    async def settle(self) -> None:
+        """Finish what was told to be open, if servers have it. Raises `StoreError`."""
+        if self._accepted > self.version:
+            async with self._writing:
+                self._ballot = None
+                await self.lead()
+
     async def _write(self, decide: Callable[[int], Awaitable[bytes]]) -> int:
         pause_s = FIRST_PAUSE_S
         for _ in range(MOST_TRIES):
@@ -95,7 +102,7 @@ class ChangeLog:
                 self._proposed[change] = None
                 await self._propose(version, change)
                 return version
-            except _Overtaken:
+            except Overtaken:
                 self._ballot = None
                 await asyncio.sleep(pause_s * (0.5 + self._rng.random()))
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
@@ -114,7 +121,7 @@ class ChangeLog:
         if promised or len(replies) < self._servers.majority:
             self._outbid(promised)
             self._need_most(len(replies))
-            raise _Overtaken
+            raise Overtaken
         await self._read([server for server, reply in replies if reply[1] > self.version])
         # What somebody has begun, and did not finish: nobody knows whether it counts, so it has to.
         begun = [(reply[3], reply[4]) for _, reply in replies if reply[2] == self.version + 1]
@@ -138,7 +145,7 @@ class ChangeLog:
                 # Who has not answered may have accepted it all the same, or do so yet.
                 self._accepted = version
             self._need_most(len(replies))
-            raise _Overtaken
+            raise Overtaken
         await self._commit(self._servers.up, version, change)
         self._take(version, change)
 

@@ -44,7 +44,7 @@ from rockdove.store.common.ledger import (
 )
 from rockdove.store.common.outcome import outcome_of
 from rockdove.store.common.tasks import Tasks
-from rockdove.store.redis.log import KINDS, ChangeLog, Puts
+from rockdove.store.redis.log import KINDS, ChangeLog, Overtaken, Puts
 from rockdove.store.redis.physical import home_key_of, key_of
 from rockdove.store.redis.server import Server
 from rockdove.store.redis.servers import SLOT_BITS, Servers
@@ -115,6 +115,9 @@ class RedisRecords:
 
     async def _reconcile(self, server: Server) -> None:
         """Bring a server up to date: records, and physical queues that were dropped while it was away."""
+        with contextlib.suppress(StoreError, Overtaken):
+            # Else a change of which nobody knows whether it is done would wait for the next one.
+            await self.log.settle()
         # Read first: of a queue that is in it, all have heard who are up to date then.
         homed = await server.ask_command("SUNION", "rd:leasing", "rd:publishing")
         places = await server.ask("rd_landing_places", "rd")

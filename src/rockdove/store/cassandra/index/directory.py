@@ -254,6 +254,11 @@ class Directory:
             if not self.is_filled(segment):
                 self.forget(segment)
 
+    def leave_unknown(self, segment: Segment) -> None:
+        """What is in it has to be read."""
+        segment.is_final = False
+        self.unknown.put(segment.number, segment.from_us)
+
     def is_filled(self, segment: Segment) -> bool:
         """Whether this front-end fills it."""
         return any(filling.segment is segment for filling in self._filling)

@@ -6,9 +6,10 @@ from random import Random
 
 from rockdove.core.clock import Clock
 from rockdove.core.errors import StoreError
-from rockdove.store.cassandra.index.candidates import Candidates, Members
+from rockdove.store.cassandra.index.candidates import Candidates
 from rockdove.store.cassandra.index.directory import Directory
 from rockdove.store.cassandra.index.entry import Spot
+from rockdove.store.cassandra.index.members import PlaceMembers
 from rockdove.store.cassandra.index.segment import Segment
 from rockdove.store.cassandra.index.tables import Tables
 from rockdove.store.common.tasks import Tasks
@@ -24,8 +25,11 @@ class Known:
     taken: entries that somebody here works on. dropping: those that are being removed.
     """
 
-    def __init__(self, name: str, tables: Tables, clock: Clock, rng: Random, members: Members, tasks: Tasks) -> None:
+    def __init__(
+        self, name: str, tables: Tables, clock: Clock, rng: Random, members: PlaceMembers, tasks: Tasks
+    ) -> None:
         self._name = name
+        self._members = members
         self._tables = tables
         self._clock = clock
         self._tasks = tasks
@@ -77,7 +81,11 @@ class Known:
                     self.candidates.discard(spot)
 
     def _closed(self, segment: Segment) -> None:
-        self._tasks.run(self.tidy(segment.number))
+        if segment.is_final or self._members.does_receive:
+            self._tasks.run(self.tidy(segment.number))
+        else:
+            # Nobody has asked for it here. Whoever does finds it again.
+            self.directory.forget(segment)
 
     def drop(self, spots: Iterable[Spot]) -> None:
         """These entries do not count any more, and never will."""

@@ -35,6 +35,9 @@ from rockdove.store.common.tasks import Tasks
 
 # An entry that may count later is looked at again after so long.
 LATER_US = 2 * SECOND_US
+LEAST_OWN = 1_000
+# Where entries do not count that are drawn, so many more are drawn at most: each look at them takes a while.
+MOST_MORE = 64
 
 
 class Place:
@@ -79,6 +82,8 @@ class Place:
         self.check = Check()
         # Messages that this front-end has hidden, and where they stand as far as it knows.
         self._own: dict[int, Spot] = {}
+        # With more than so many, those are forgotten that are not hidden any more.
+        self._most_own = LEAST_OWN
         # What is under way: claims, and what is done to messages by their ids.
         self._claims: set[asyncio.Future[None]] = set()
         self._at_work: dict[int, asyncio.Future[None]] = {}
@@ -120,17 +125,19 @@ class Place:
         dead_entries: list[Entry] = []
         bound = DeadBound(dead_entries)
         expired: list[Spot] = []
-        size = 0
+        size = more = 0
         is_sure = True
         try:
             while len(alive) < want.limit and not bound.is_reached:
-                await self.look.gather(want.limit - len(alive), is_sure)
-                drawn = self._draws.draw(want.limit - len(alive), order)
+                need = want.limit - len(alive) + more
+                await self.look.gather(need, is_sure)
+                drawn = self._draws.draw(need, order)
                 if not drawn:
                     break
                 # What is far from the head is not looked for again.
                 is_sure = False
                 rows = await self._read(drawn)
+                more = min(2 * need, MOST_MORE) if not rows else 0
                 for at, (spot, row) in enumerate(rows):
                     if row.sent_us < want.sent_after_us:
                         expired.append(spot)
@@ -140,7 +147,8 @@ class Place:
                     else:
                         alive.append((spot, row))
                         size += row.state.bytes
-                    if (want.room_bytes and size >= want.room_bytes) or bound.is_reached:
+                    is_full = len(alive) == want.limit or (want.room_bytes and size >= want.room_bytes)
+                    if is_full or bound.is_reached:
                         self.known.put_back(spot for spot, _ in rows[at + 1 :])
                         break
                 if order.literal or (want.room_bytes and size >= want.room_bytes):
@@ -255,8 +263,12 @@ class Place:
         self.known.taken.difference_update(old)
         self.known.drop(old)
         self.known.learn(new)
-        self._own.update((spot.id, spot) for spot in new)
         now_us = self.clock.now_us()
+        if len(self._own) > self._most_own:
+            # Others may have removed them since.
+            self._own = {id: spot for id, spot in self._own.items() if spot.visible_us > now_us}
+            self._most_own = max(LEAST_OWN, 2 * len(self._own))
+        self._own.update((spot.id, spot) for spot in new)
         entries = [
             row._replace(state=state).entry(id) for (_, row, *_), (id, state) in zip(changes, states, strict=True)
         ]
@@ -316,6 +328,10 @@ class Place:
             await self.tables.drop_messages(self.queue, spots)
             for id in spots:
                 self._own.pop(id, None)
+            others = [spot for id, spot in spots.items() if id in rows]
+            if others:
+                # Who has received them need not look for them.
+                self.voice.took(others)
             # Those of before, too: the message is gone.
             self.known.drop(spot for spot in taken_out if spot.id in spots)
             self.known.drop(spots.values())
@@ -349,7 +365,10 @@ class Place:
         spot = row.state.spot(id)
         self.candidates.discard(spot)
         self.known.taken.add(spot)
+        is_own = self._own.get(id) == spot
         await self.change([(spot, row, visible_us, count, first_us)])
+        if not is_own:
+            self.voice.took([spot])
 
     async def release(self, entries: Sequence[Entry]) -> list[Entry]:
         """Undo claims; those that the journal has."""

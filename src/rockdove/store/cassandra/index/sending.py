@@ -107,7 +107,12 @@ class Sending:
         if before is not None:
             # Nobody shall meet these before those that were sent before.
             await before
-        self._known.learn(spots)
+        if self._members.does_receive:
+            self._known.learn(spots)
+        else:
+            # Nobody asks for them here, and all of them would take much memory: whoever does, reads them.
+            for segment in {filling.segment for filling, _ in begun}:
+                self._directory.leave_unknown(segment)
         self._voice.sent(spots)
         if self._members.number == 1:
             self._arrivals.appended(self._number, drafts, now_us)

@@ -1,7 +1,8 @@
 -- What all functions share. KEYS[1] is the name of a physical queue, "rd:{number}"; its other keys begin with it.
 --
 -- An entry is named by its sequence number in ten hexadecimal digits, so that names sort as the numbers do.
---   <q>      hash: queue, fifo, prefix, state and the version of the record that says so, sequence, delay
+--   <q>      hash: queue, fifo, prefix, state and the version of the record that says so, sequence, delay, and how far
+--            groups have taken their turns by it
 --   <q>:m    hash: entry -> four bytes of its size, then its message
 --   <q>:r    hash: entry -> "receive count:time of the first receive", for those that were received
 --   <q>:g    hash: entry -> group, for those that have one

@@ -103,10 +103,17 @@ function fifo.is_noisy(q, now)
   return false
 end
 
+-- With another delay, groups take their turns anew: some with each call, for there may be very many of them.
 function fifo.set_delay(q, delay_us)
-  if delay_us == delay_of(q) then return end
-  call('HSET', q, 'delay', integer(delay_us))
-  for _, group in ipairs(call('HKEYS', q .. ':u')) do take_turn(q, group, delay_us) end
+  local known_us, cursor = unpack(call('HMGET', q, 'delay', 'retiming'))
+  if delay_us ~= tonumber(known_us or 0) then
+    call('HSET', q, 'delay', integer(delay_us))
+    cursor = '0'
+  end
+  if not cursor then return end
+  local page = call('HSCAN', q .. ':u', cursor, 'COUNT', AT_A_TIME)
+  for at = 1, #page[2], 2 do take_turn(q, page[2][at], delay_us) end
+  if page[1] == '0' then call('HDEL', q, 'retiming') else call('HSET', q, 'retiming', page[1]) end
 end
 
 -- What a claim gets. Entries that are drawn do not wait any more: the caller places or forgets each.
