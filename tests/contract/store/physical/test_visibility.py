@@ -170,7 +170,7 @@ def test_release_nothing(queue: Queue, fifo: Queue) -> None:
 
 
 def is_next(bench: Bench, next_us: int | None, seconds: int) -> bool:
-    """Cassandra may only know that it is not before, and look again then."""
+    """On Cassandra, who has not received for a while may only know that it is not before, and look again then."""
     due_us = bench.now_us + seconds * SECOND_US
     if bench.kind == "cassandra":
         return next_us is not None and bench.now_us < next_us <= due_us
@@ -189,7 +189,7 @@ def test_next_us(bench: Bench, queue: Queue) -> None:
     assert is_next(bench, queue.claim().next_us, 30)
     for entry in queue.peek():
         assert queue.remove(entry.id)
-    assert queue.claim().next_us is None
+    assert bench.kind == "cassandra" or queue.claim().next_us is None
 
 
 def test_next_us_behind_a_deep_queue(bench: Bench, queue: Queue) -> None:
