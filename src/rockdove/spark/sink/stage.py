@@ -44,10 +44,12 @@ class Staging:
     def write(self, rows: Iterable[SinkRow]) -> Staged:
         staged = self._staged
         for chunk in cut(rows, _CHUNK):
-            self._reject(chunk.rejects)
-            self._stage(chunk.rows)
-            if staged.published:
-                return staged
+            # Spark uses a worker again only if that has read all that it was given.
+            if not staged.published:
+                self._reject(chunk.rejects)
+                self._stage(chunk.rows)
+        if staged.published:
+            return staged
         staged.rejects = len(self._rejects)
         if self._rejects and self._rejects_path is not None:
             queue = self._client.queue_url(self._place.queue)

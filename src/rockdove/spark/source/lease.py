@@ -122,6 +122,8 @@ class LeaseStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._check(begin)
         visible, physical = self._await(begin)
         if not visible:
+            # What was not there to be read is not made up for later.
+            self._planned_s = time.monotonic()
             return start
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else visible
         if self._options.per_second is not None:
