@@ -291,7 +291,7 @@ def test_no_request_does_harm(server: ServerFactory, rng: random.Random, new_nam
     for operation in OURS:
         assert statuses[operation, 200] > 0, f"{operation}: some must come through all checks"
         assert statuses[operation, 400] > 0, f"{operation}: and some must not"
-    for operation in OF_TOPICS:
+    for operation in ("CreateTopic", "Subscribe", "Publish", "ListTopics"):
         assert statuses[operation, 200] > 0, f"{operation}: some must come through all checks"
     assert resident_bytes(service.process.pid) - before < LEAK_BYTES
     assert web.get("/health").status == 200
