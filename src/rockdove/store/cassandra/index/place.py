@@ -195,7 +195,7 @@ class Place:
         is_gone = row is None and (
             spot.turn > 0
             or segment is None
-            or segment.owner == self._front_end
+            or (segment.owner == self._front_end and segment.is_final)
             or segment.is_closed(self.clock.now_us())
         )
         self.known.taken.discard(spot)
