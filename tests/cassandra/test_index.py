@@ -136,6 +136,43 @@ def test_a_state_that_comes_late_still_has_its_entry(keyspace: Keyspace) -> None
     with_fronts(keyspace, scenario)
 
 
+def test_a_message_that_is_just_being_sent_is_not_taken_for_gone(keyspace: Keyspace) -> None:
+    """Who has only sent so far reads its own segment: an entry may be there before its message."""
+
+    async def scenario(fronts: Fronts) -> None:
+        front, other = await fronts.open(), await fronts.open()
+        await front.send("early")
+        session, late = front.store.session, []
+        execute = session._execute
+
+        def delay(*words: Any) -> None:
+            if words[1] == schema.ADD_MESSAGE:
+                late.append(words)
+            else:
+                execute(*words)
+
+        session._execute = delay  # type: ignore[method-assign]
+        sending = asyncio.ensure_future(front.send("late"))
+        await until(lambda: bool(late))
+        await asyncio.sleep(0.3)
+        # It meets the entry, and then waits for what is being written beside it.
+        receiving = asyncio.ensure_future(front.receive(10, 1_000))
+        await asyncio.sleep(0.5)
+        session._execute = execute  # type: ignore[method-assign]
+        for words in late:
+            execute(*words)
+        assert texts(await receiving) == ["early"]
+        await sending
+        for _ in range(3):
+            fronts.advance(5)
+            if got := await other.receive(10, 1_000):
+                assert texts(got) == ["late"]
+                return
+        raise AssertionError("it was taken for gone")
+
+    with_fronts(keyspace, scenario)
+
+
 async def _execute(session: Any, statement: Any) -> None:
     future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     session._execute(future.set_result, schema.PUT_STATE, statement)
