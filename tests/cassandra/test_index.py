@@ -151,7 +151,7 @@ def test_a_message_that_is_just_being_sent_is_not_taken_for_gone(keyspace: Keysp
             else:
                 execute(*words)
 
-        session._execute = delay  # type: ignore[method-assign]
+        session._execute = delay  # type: ignore[assignment]
         sending = asyncio.ensure_future(front.send("late"))
         await until(lambda: bool(late))
         await asyncio.sleep(0.3)

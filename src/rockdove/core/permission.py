@@ -243,10 +243,10 @@ def _turned(statement: dict[str, Any], element: str, make: Callable[[Any, list[s
 def _principal(vocabulary: Vocabulary, value: Any, foreign: list[str]) -> Callable[[Caller], bool]:
     if value == "*":
         return lambda caller: True
-    # Nobody here is another service of AWS's, or comes from another provider of identities.
+    # Nobody here is another service of AWS's, or comes from another provider of identities; and none signs requests.
+    foreign += value.keys() - {"AWS"}
     services = set(_texts(value.get("Service", [])))
     ours = services & {TOPIC_SERVICE} if vocabulary is QUEUES else set()
-    foreign += (value.keys() - {"AWS", "Service"}) | (services - ours)
     tests = [_identity(text, foreign) for text in _texts(value.get("AWS", []))]
     return lambda caller: caller.service in ours or any(test(caller) for test in tests)
 

@@ -20,6 +20,7 @@ from tests.unit.cli.outcome import Cli, buffered
 COMMANDS = [
     ("serve",),
     *[("queue", name) for name in ("create", "list", "show", "set", "purge", "delete", "move")],
+    *[("topic", name) for name in ("create", "list", "show", "set", "subscribe", "unsubscribe", "publish", "delete")],
     ("send",),
     ("receive",),
     ("worker",),
@@ -82,7 +83,7 @@ def test_without_a_command_there_is_help(cli: Cli) -> None:
 
 
 def test_all_commands_are_listed(cli: Cli) -> None:
-    for group in ((), ("queue",), ("lease",), ("account",), ("bench",), ("net",)):
+    for group in ((), ("queue",), ("topic",), ("lease",), ("account",), ("bench",), ("net",)):
         listed = cli(*group, "--help").out.partition("Commands:")[2]
         assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ")] == [
             command[len(group)]

@@ -31,6 +31,10 @@ ONCE = {
     "RemovePermission",
     "StartMessageMoveTask",
     "CancelMessageMoveTask",
+    "Publish",
+    "PublishToTopicBatch",
+    "AddTopicPermission",
+    "RemoveTopicPermission",
     "AddAccount",
     "RotateAccountKey",
     "FinishAccountRotation",
@@ -45,6 +49,8 @@ def request_of(name: str) -> Request:
     members = {key: values[schema["properties"][key]["type"]] for key in schema.get("required", ())}
     if name == "SendMessageBatch":
         members["Entries"] = [{"Id": "0", "MessageBody": "x"}]
+    if name == "PublishToTopicBatch":
+        members["PublishBatchRequestEntries"] = [{"Id": "0", "Message": "x"}]
     return msgspec.convert(members, OPERATIONS[name].request)
 
 

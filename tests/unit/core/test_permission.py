@@ -1,6 +1,7 @@
 """Who may do what: statements, conditions, and what is refused in them."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,8 +11,17 @@ from hypothesis import strategies as st
 from rockdove.core import permission, policy
 from rockdove.core.condition import KEYS, OPERATORS, Context, Unsupported, compile_conditions
 from rockdove.core.errors import InvalidAttributeValue, OverLimit
-from rockdove.core.permission import GRANTABLE, OWNERS, REPAIRS, Caller, Policy, is_permitted
-from rockdove.wire.operation import OPERATIONS
+from rockdove.core.permission import (
+    GRANTABLE,
+    OWNERS,
+    REPAIRS,
+    TOPIC_SERVICE,
+    TOPICS,
+    Caller,
+    Policy,
+    is_permitted,
+)
+from rockdove.wire.operation import OPERATIONS, SQS
 
 ALICE, BOB, CAROL = (
     Caller("111111111111", "alice"),
@@ -62,9 +72,13 @@ def test_without_a_policy_the_owner_may_everything_and_nobody_else_anything() ->
 
 def test_every_operation_is_an_action_or_goes_by_one() -> None:
     """An operation that neither the owner's nor a grantable action stands for would be nobody's business."""
-    named = {name for name, operation in OPERATIONS.items() if not operation.extension}
+    named = {operation.action for operation in OPERATIONS.values() if operation.service == SQS}
     batches = {f"{action}Batch" for action in ("SendMessage", "DeleteMessage", "ChangeMessageVisibility")}
     assert named - batches == GRANTABLE | OWNERS
+    named = {operation.action for operation in OPERATIONS.values() if operation.is_of_topics}
+    # Those that AWS has besides may stand in a policy.
+    others = {"ConfirmSubscription", "GetDataProtectionPolicy", "PutDataProtectionPolicy", "Receive"}
+    assert named - {"PublishBatch"} == (TOPICS.grantable | TOPICS.owners) - others
 
 
 def test_what_is_the_owners_is_not_given_away() -> None:
@@ -123,6 +137,36 @@ def test_principals(principal: Any, who: list[Caller]) -> None:
         is_foreign = "role/" in str(principal) or "Service" in principal
         expected = None if caller in who or is_foreign else True
         assert turned.decide(caller, "SendMessage", ARN, lambda: CONTEXT) is expected
+
+
+def test_what_topics_deliver() -> None:
+    """The service that does it is nobody by itself, and no other service is anybody."""
+    topic = Caller(CAROL.id, CAROL.name, TOPIC_SERVICE)
+    for principal, expected in (
+        ({"Service": TOPIC_SERVICE}, True),
+        ({"Service": ["events.amazonaws.com", TOPIC_SERVICE]}, True),
+        ({"Service": "events.amazonaws.com"}, None),
+        ({"AWS": BOB.id}, None),
+        ({"AWS": CAROL.id}, True),
+    ):
+        assert made(statement(Principal=principal)).decide(topic, "SendMessage", ARN, lambda: CONTEXT) is expected
+    source = {"ArnEquals": {"aws:SourceArn": "arn:aws:sns:us-east-1:333333333333:news"}}
+    rules = made(statement(Principal={"Service": TOPIC_SERVICE}, Condition=source))
+    for arn, expected in (("arn:aws:sns:us-east-1:333333333333:news", True), ("arn:aws:sns:us-east-1:3:olds", None)):
+        context: Context = {**CONTEXT, "aws:sourcearn": arn}
+        assert rules.decide(topic, "SendMessage", ARN, partial(dict, context)) is expected
+
+
+def test_policies_of_topics() -> None:
+    arn = "arn:aws:sns:us-east-1:111111111111:news"
+    allow = {"Effect": "Allow", "Principal": {"AWS": BOB.id}, "Action": "SNS:Publish", "Resource": arn}
+    rules = permission.read(text(allow), TOPICS)
+    assert is_permitted(rules, ALICE.id, BOB, "Publish", arn, lambda: CONTEXT, TOPICS)
+    assert not is_permitted(rules, ALICE.id, BOB, "Subscribe", arn, lambda: CONTEXT, TOPICS)
+    assert not is_permitted(rules, ALICE.id, CAROL, "Publish", arn, lambda: CONTEXT, TOPICS)
+    for wrong in ({"Action": "SQS:SendMessage"}, {"Resource": "arn:aws:sns:short"}, {"Action": "SNS:PublishBatch"}):
+        with pytest.raises(Unsupported):
+            permission.read(text({**allow, **wrong}), TOPICS)
 
 
 @pytest.mark.parametrize(
