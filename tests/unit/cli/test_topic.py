@@ -67,7 +67,9 @@ def test_from_a_topic_to_queues(cli: Cli, client: Client, topic: str, queue: str
     text = cli("topic", "show", topic).out
     assert queue in text
     assert dead in text
-    assert cli("topic", "unsubscribe", topic, other).code == 0
+    arn = client.attributes(other, ["QueueArn"])["QueueArn"]
+    assert cli("topic", "unsubscribe", topic, arn.replace("000000000000", "111111111111")).code == 3
+    assert cli("topic", "unsubscribe", topic, arn).code == 0
     assert cli("topic", "unsubscribe", topic, other).code == 3
     listed = {each["TopicName"]: each["Subscriptions"] for each in cli("topic", "list", "--json").document["Topics"]}
     assert listed[topic] == 1
