@@ -29,11 +29,11 @@ class Reply:
 
 
 class Web:
-    """Requests to one service over one connection that is kept open."""
+    """Requests to one service over one connection that is kept open, from an address of this machine."""
 
-    def __init__(self, port: int, timeout_s: float = _TIMEOUT_S) -> None:
+    def __init__(self, port: int, timeout_s: float = _TIMEOUT_S, address: str = "127.0.0.1") -> None:
         self.port = port
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s, source_address=(address, 0))
 
     def request(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Reply:
         self._connection.request(method, path, body or None, dict(headers or {}))

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from functools import partial
+from hmac import compare_digest
 from time import monotonic
 
 from msgspec import Struct
@@ -12,7 +13,7 @@ from rockdove.broker.ask import ask
 from rockdove.broker.feed import Feed
 from rockdove.broker.password import Passwords
 from rockdove.core import account as rules
-from rockdove.core.account import Account, Key
+from rockdove.core.account import Account, Key, Token
 from rockdove.core.cipher import Cipher, Unsealable
 from rockdove.core.clock import Clock
 from rockdove.core.errors import (
@@ -21,6 +22,7 @@ from rockdove.core.errors import (
     AccountExists,
     DataFolderError,
     NoSuchAccount,
+    NoSuchToken,
     ServiceUnavailable,
 )
 from rockdove.store.base import AccountDropped, AccountPut, Change, Records, Snapshot
@@ -47,6 +49,18 @@ class NewKey(Struct, frozen=True):
     def __repr__(self) -> str:
         """Without the secret: this may end up in a log."""
         return f"NewKey({self.account.name!r}, {self.access_key!r})"
+
+
+class NewToken(Struct, frozen=True):
+    """A token just made. This is the only time that it is told."""
+
+    account: Account
+    id: str
+    text: str
+
+    def __repr__(self) -> str:
+        """Without the secret: this may end up in a log."""
+        return f"NewToken({self.account.name!r}, {self.id!r})"
 
 
 class Accounts:
@@ -76,6 +90,8 @@ class Accounts:
         self._former: set[str] = set()
         self._secrets: dict[str, str] = {}
         self._by_key: dict[str, tuple[Account, str]] = {}
+        # Tokens by their ids.
+        self._by_token: dict[str, tuple[Account, Token]] = {}
         # Why some cannot sign in here, in words for the operator, and when that was looked at last.
         self.trouble: str | None = None
         self._looked_s = 0.0
@@ -108,6 +124,27 @@ class Accounts:
         """Whose key this is, and its secret. None if nobody's, or that of an account that is disabled."""
         self.look()
         return self._by_key.get(access_key)
+
+    def by_token(self, text: str) -> Account | None:
+        """Whose token this is. None if nobody's, or that of an account that is disabled."""
+        parts = rules.token_parts(text)
+        known = self._by_token.get(parts[0]) if parts is not None else None
+        if parts is None or known is None:
+            return None
+        account, token = known
+        return account if compare_digest(rules.digest_of(parts[1]), token.digest) else None
+
+    def by_secret(self, name: str, secret: str) -> Account | None:
+        """The account of that name, or of that access key, if this is one of its secret keys, or one of its tokens."""
+        owner = self.by_token(secret)
+        if owner is not None:
+            return owner if owner.name.lower() == name.lower() else None
+        self.look()
+        for access_key, (account, known) in self._by_key.items():
+            is_named = name == access_key or name.lower() == account.name.lower()
+            if is_named and compare_digest(known.encode(), secret.encode()):
+                return account
+        return None
 
     def look(self) -> str | None:
         """Why some cannot sign in here; None: all can. The key file may be there by now."""
@@ -208,6 +245,30 @@ class Accounts:
 
         return await self._feed.write(_ACCOUNTS, attempt)
 
+    async def add_token(self, name: str, label: str) -> NewToken:
+        """Make a token; it works until it is removed."""
+        rules.check_label(label)
+
+        async def attempt(seen: int) -> NewToken:
+            account = self.named(name)
+            if len(account.tokens) >= rules.MAX_TOKENS:
+                raise AccountConflict(f"{account.name} has {rules.MAX_TOKENS} tokens already. Remove one first.")
+            token, text = rules.new_token(self._clock.now_us(), label)
+            account = await self._put(replace(account, tokens=[*account.tokens, token]), seen)
+            return NewToken(account, token.id, text)
+
+        return await self._feed.write(_ACCOUNTS, attempt)
+
+    async def remove_token(self, name: str, id: str) -> Account:
+        async def attempt(seen: int) -> Account:
+            account = self.named(name)
+            kept = [token for token in account.tokens if token.id != id]
+            if len(kept) == len(account.tokens):
+                raise NoSuchToken(f"{account.name} has no token {id}.")
+            return await self._put(replace(account, tokens=kept), seen)
+
+        return await self._feed.write(_ACCOUNTS, attempt)
+
     async def set_enabled(self, name: str, enabled: bool) -> Account:
         """Raises `AccountConflict` for the last administrator."""
 
@@ -274,12 +335,22 @@ class Accounts:
             for key in account.keys
             if key.access_key in self._secrets
         }
+        tokens = self._by_token
+        self._by_token = {
+            token.id: (account, token)
+            for account in self._by_id.values()
+            if account.enabled
+            for token in account.tokens
+        }
         kept = {key.access_key for account in self._by_id.values() for key in account.keys}
         self._secrets = {access_key: secret for access_key, secret in self._secrets.items() if access_key in kept}
         if self._by_id and not self.exist:
             self.exist = True
             self.on_lost(None)
-        elif lost := {account.id for key, (account, _) in before.items() if key not in self._by_key}:
+            return
+        lost = {account.id for key, (account, _) in before.items() if key not in self._by_key}
+        lost |= {account.id for id, (account, _) in tokens.items() if id not in self._by_token}
+        if lost:
             self.on_lost(lost)
 
     def _new_id(self) -> str:

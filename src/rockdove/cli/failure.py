@@ -13,6 +13,7 @@ from rockdove.core.errors import (
     InvalidParameterValue,
     MissingParameter,
     NoSuchAccount,
+    NoSuchToken,
     OverLimit,
     PurgeQueueInProgress,
     QueueDeletedRecently,
@@ -57,7 +58,7 @@ class ReaderGone(RockdoveError):
     """Whoever reads our standard output has closed it: he has seen enough, and the command is done."""
 
 
-_NOT_FOUND = (NoSuchAccount, QueueDoesNotExist, ResourceNotFound, TopicNotFound)
+_NOT_FOUND = (NoSuchAccount, NoSuchToken, QueueDoesNotExist, ResourceNotFound, TopicNotFound)
 _REFUSED = (
     AccountConflict,
     AccountExists,

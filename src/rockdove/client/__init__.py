@@ -1,6 +1,7 @@
 """The client library: ``Client`` for blocking calls, ``AsyncClient`` for asyncio."""
 
 from rockdove.client.aio import AsyncClient
+from rockdove.client.credential import Basic, Bearer
 from rockdove.client.error import UnexpectedAnswer, Unreachable
 from rockdove.client.outgoing import Outgoing, cut
 from rockdove.client.retry import Retry
@@ -10,6 +11,8 @@ from rockdove.wire.signature import Credentials
 
 __all__ = [
     "AsyncClient",
+    "Basic",
+    "Bearer",
     "Client",
     "Credentials",
     "Message",

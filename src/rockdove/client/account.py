@@ -36,6 +36,17 @@ def finish_account_rotation(
     return (yield from ask(request, shape.FinishAccountRotationResult))
 
 
+def add_account_token(names: Names, name: str, *, label: str = "") -> Steps[shape.AddAccountTokenResult]:
+    """Make an access token, for who cannot sign. It is never told again."""
+    request = shape.AddAccountToken(account_name=name, label=label or None)
+    return (yield from ask(request, shape.AddAccountTokenResult))
+
+
+def remove_account_token(names: Names, name: str, token_id: str) -> Steps[None]:
+    """Take a token away, by its id."""
+    yield from tell(shape.RemoveAccountToken(account_name=name, token_id=token_id))
+
+
 def set_account_state(names: Names, name: str, state: str) -> Steps[None]:
     """``enabled`` or ``disabled``: then its keys and its password are refused."""
     yield from tell(shape.SetAccountState(account_name=name, state=state))

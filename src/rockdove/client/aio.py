@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from rockdove.client import account, lease, message, publish, queue, task, topic
 from rockdove.client.channel import Channels
+from rockdove.client.credential import AnyCredentials
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.client.envelope import Envelope, shortened
 from rockdove.client.error import Lost, UnexpectedAnswer, unreachable
@@ -17,7 +18,6 @@ from rockdove.client.retry import NEVER, Retry
 from rockdove.client.step import Names, Steps
 from rockdove.core.errors import Fault
 from rockdove.wire.shape import Request, Result
-from rockdove.wire.signature import Credentials
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class AsyncClient:
         endpoint: str | None = None,
         *,
         region: str | None = None,
-        credentials: Credentials | None = None,
+        credentials: AnyCredentials | None = None,
         retry: Retry | None = Retry(),  # noqa: B008
         connect_timeout_s: float = 5.0,
         timeout_s: float = 30.0,
@@ -157,6 +157,8 @@ class AsyncClient:
     set_account_password = _awaiting(account.set_account_password)
     rotate_account_key = _awaiting(account.rotate_account_key)
     finish_account_rotation = _awaiting(account.finish_account_rotation)
+    add_account_token = _awaiting(account.add_account_token)
+    remove_account_token = _awaiting(account.remove_account_token)
     set_account_state = _awaiting(account.set_account_state)
     remove_account = _awaiting(account.remove_account)
 

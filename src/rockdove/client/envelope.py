@@ -1,12 +1,12 @@
 """Requests as HTTP, and HTTP answers as results or faults: what the sync and the async client have in common."""
 
 import os
-from collections.abc import Mapping
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rockdove.client.credential import AnyCredentials, environment_credentials
 from rockdove.client.endpoint import Endpoint
 from rockdove.client.error import UnexpectedAnswer
 from rockdove.client.fault import read_fault
@@ -44,7 +44,7 @@ class Envelope:
     """Knows where requests go and who signs them."""
 
     def __init__(
-        self, endpoint: Endpoint, region: str | None, credentials: Credentials | None, timeout_s: float
+        self, endpoint: Endpoint, region: str | None, credentials: AnyCredentials | None, timeout_s: float
     ) -> None:
         self.endpoint = endpoint
         self._region = region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or _DEFAULT_REGION
@@ -61,8 +61,10 @@ class Envelope:
             "Content-Type": _CONTENT_TYPE,
             "X-Amz-Target": _TARGETS[type(request).__name__],
         }
-        if self._credentials is not None:
+        if isinstance(self._credentials, Credentials):
             headers |= sign(self._credentials, self._region, "POST", self.endpoint.path, headers, body)
+        elif self._credentials is not None:
+            headers["Authorization"] = self._credentials.header
         return headers, body
 
     def timeout_s(self, request: Request) -> float:
@@ -93,8 +95,3 @@ def shortened(request: Request, elapsed_s: float) -> Request:
     if isinstance(request, ReceiveMessage | LeaseBatch) and request.wait_time_seconds:
         return replace(request, wait_time_seconds=max(0, request.wait_time_seconds - int(elapsed_s)))
     return request
-
-
-def environment_credentials(environment: Mapping[str, str] = os.environ) -> Credentials | None:
-    key, secret = environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY")
-    return Credentials(key, secret, environment.get("AWS_SESSION_TOKEN") or None) if key and secret else None

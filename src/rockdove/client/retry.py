@@ -23,6 +23,8 @@ _ONCE = (
     topic.AddTopicPermission,
     topic.RemoveTopicPermission,
     account.AddAccount,
+    account.AddAccountToken,
+    account.RemoveAccountToken,
     account.RotateAccountKey,
     account.FinishAccountRotation,
     account.RemoveAccount,

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from rockdove.client import account, lease, message, publish, queue, task, topic
+from rockdove.client.credential import AnyCredentials
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.client.envelope import Envelope, shortened
 from rockdove.client.error import Lost, UnexpectedAnswer, unreachable
@@ -17,7 +18,6 @@ from rockdove.client.retry import NEVER, Retry
 from rockdove.client.step import Names, Steps, drive
 from rockdove.core.errors import Fault
 from rockdove.wire.shape import Request, Result
-from rockdove.wire.signature import Credentials
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,7 +35,8 @@ class Client:
     """Calls a service and waits for its answers; threads may share it.
 
     Without an endpoint: the environment's ``ROCKDOVE_ENDPOINT``, or this machine's. Requests are signed if there are
-    credentials, here or in the environment's ``AWS_ACCESS_KEY_ID`` and ``AWS_SECRET_ACCESS_KEY``. The methods raise
+    credentials, here or in the environment's ``AWS_ACCESS_KEY_ID`` and ``AWS_SECRET_ACCESS_KEY``, or have the token of
+    its ``ROCKDOVE_TOKEN``. The methods raise
     the service's faults (`rockdove.core.errors`) and `Unreachable`. ``retry=None`` asks once only.
     """
 
@@ -44,7 +45,7 @@ class Client:
         endpoint: str | None = None,
         *,
         region: str | None = None,
-        credentials: Credentials | None = None,
+        credentials: AnyCredentials | None = None,
         retry: Retry | None = Retry(),  # noqa: B008
         connect_timeout_s: float = 5.0,
         timeout_s: float = 30.0,
@@ -144,6 +145,8 @@ class Client:
     set_account_password = _blocking(account.set_account_password)
     rotate_account_key = _blocking(account.rotate_account_key)
     finish_account_rotation = _blocking(account.finish_account_rotation)
+    add_account_token = _blocking(account.add_account_token)
+    remove_account_token = _blocking(account.remove_account_token)
     set_account_state = _blocking(account.set_account_state)
     remove_account = _blocking(account.remove_account)
 

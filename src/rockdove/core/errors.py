@@ -316,6 +316,15 @@ class AccountExists(Fault):
     status = 409
 
 
+class NoSuchToken(Fault):
+    """An account has no token of that id."""
+
+    missed = True
+    shape = "NoSuchToken"
+    code = "NoSuchToken"
+    status = 404
+
+
 class AccountConflict(Fault):
     """An account is not in a state that allows it: it owns queues, is the last administrator, or has two keys."""
 
@@ -402,6 +411,22 @@ class InvalidAddress(Fault):
     shape = "InvalidAddress"
     code = "InvalidAddress"
     status = 404
+
+
+class UnknownPath(Fault):
+    """A path that the REST interface does not have."""
+
+    shape = "UnknownPath"
+    code = "UnknownPath"
+    status = 404
+
+
+class MethodNotAllowed(Fault):
+    """A method that a path of the REST interface does not take."""
+
+    shape = "MethodNotAllowed"
+    code = "MethodNotAllowed"
+    status = 405
 
 
 class UnknownOperation(Fault):

@@ -62,6 +62,17 @@ class AccountOperations:
         by = self._check(call, request.account_name)
         return _noted(by, request.account_name, "key-retired", self._finish(request))
 
+    def add_account_token(
+        self, call: Caller | None, request: shape.AddAccountToken
+    ) -> Work[shape.AddAccountTokenResult]:
+        by = self._check(call, request.account_name)
+        return _noted(by, request.account_name, "token-added", self._add_token(request))
+
+    def remove_account_token(self, call: Caller | None, request: shape.RemoveAccountToken) -> Work[None]:
+        name = request.account_name
+        by = self._check(call, name)
+        return _done(_noted(by, name, "token-removed", self._accounts.remove_token(name, request.token_id)))
+
     def set_account_state(self, call: Caller | None, request: shape.SetAccountState) -> Work[None]:
         name = request.account_name
         by = self._check(call, name)
@@ -96,6 +107,10 @@ class AccountOperations:
         return shape.FinishAccountRotationResult(
             access_key=account.keys[-1].access_key, retired_access_key=retired.access_key
         )
+
+    async def _add_token(self, request: shape.AddAccountToken) -> shape.AddAccountTokenResult:
+        made = await self._accounts.add_token(request.account_name, request.label or "")
+        return shape.AddAccountTokenResult(account_id=made.account.id, token_id=made.id, token=made.text)
 
     def _check(self, call: Caller | None, name: str | None = None) -> str:
         """Who it is, for the log; nobody by name, if there is no account.
@@ -140,5 +155,9 @@ def _listed(account: Account) -> shape.ListedAccount:
         keys=[
             shape.AccountKey(access_key=key.access_key, created_timestamp=key.created_us // SECOND_US)
             for key in account.keys
+        ],
+        tokens=[
+            shape.AccountToken(token_id=token.id, label=token.label, created_timestamp=token.created_us // SECOND_US)
+            for token in account.tokens
         ],
     )

@@ -1,5 +1,6 @@
 """The gate: whose request it is, by its signature, and whether he may do that, by the queue's policy."""
 
+import base64
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from rockdove.core.condition import Context
 from rockdove.core.errors import (
     AccessDenied,
     Fault,
+    IncompleteSignature,
     InvalidClientTokenId,
     QueueDoesNotExist,
     RequestThrottled,
@@ -129,7 +131,13 @@ class Gate:
         hosts = forwarded_hosts(lower(headers)) if self._trust_proxy else ()
         target = url if url[:1] == b"/" else origin_form(url)
         try:
-            return self._verify(method, target, headers, body, hosts).id
+            try:
+                return self._verify(method, target, headers, body, hosts).id
+            except IncompleteSignature:
+                account = self._bearer(lower(headers).get(b"authorization", b""))
+                if account is None:
+                    raise
+                return account
         except (InvalidClientTokenId, SignatureDoesNotMatch) as fault:
             if fault.missed and self._asks_again and not final:
                 raise
@@ -141,6 +149,20 @@ class Gate:
             f"More than {MOST_FAILURES} requests with a bad signature came from this address within {WINDOW_S:.0f} "
             "seconds. Check the access key, the secret key and the clock, and try again in a minute."
         )
+
+    def _bearer(self, authorization: bytes) -> str | None:
+        """The id of the account whose token it is, or whose name and secret key; None: neither of these is there."""
+        scheme, _, given = authorization.partition(b" ")
+        if scheme.lower() == b"bearer":
+            account = self._accounts.by_token(given.strip().decode("latin-1"))
+        elif scheme.lower() == b"basic":
+            name, _, secret = _decoded(given).partition(":")
+            account = self._accounts.by_secret(name, secret)
+        else:
+            return None
+        if account is None:
+            raise InvalidClientTokenId("The token, or the name and the secret key, are nobody's here.")
+        return account.id
 
     def signer(self, guest: Guest) -> Account | None:
         """Who has signed a request for a page; None: nobody, or not well."""
@@ -356,6 +378,14 @@ class Gate:
                 f"Access to the resource {resource} is denied by an explicit deny in the {kind} policy."
             )
         return _denied(resource)
+
+
+def _decoded(text: bytes) -> str:
+    """What stands in base64; an empty text for what does not."""
+    try:
+        return base64.b64decode(text.strip(), validate=True).decode()
+    except ValueError:
+        return ""
 
 
 def _denied(resource: str) -> AccessDenied:

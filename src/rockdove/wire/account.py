@@ -37,6 +37,13 @@ class AccountKey(Result, kw_only=True):
     created_timestamp: int
 
 
+class AccountToken(Result, kw_only=True):
+    token_id: str
+    label: str
+    # Seconds since the epoch.
+    created_timestamp: int
+
+
 class ListedAccount(Result, kw_only=True):
     account_id: str
     account_name: str
@@ -47,6 +54,7 @@ class ListedAccount(Result, kw_only=True):
     created_timestamp: int
     # The newest last.
     keys: list[AccountKey]
+    tokens: list[AccountToken] = []
 
 
 class ListAccountsResult(Result, kw_only=True):
@@ -83,6 +91,26 @@ class FinishAccountRotation(Request, kw_only=True):
 class FinishAccountRotationResult(Result, kw_only=True):
     access_key: str
     retired_access_key: str
+
+
+class AddAccountToken(Request, kw_only=True):
+    """Make a token, for who cannot sign."""
+
+    account_name: str
+    label: str | None = None
+
+
+class AddAccountTokenResult(Hidden, Result, kw_only=True):
+    """The one time that the token is told."""
+
+    account_id: str
+    token_id: str
+    token: str
+
+
+class RemoveAccountToken(Request, kw_only=True):
+    account_name: str
+    token_id: str
 
 
 class SetAccountState(Request, kw_only=True):

@@ -124,6 +124,8 @@ OPERATIONS: dict[str, Operation] = {
         _operation(account.SetAccountPassword, extension=True),
         _operation(account.RotateAccountKey, account.RotateAccountKeyResult, extension=True),
         _operation(account.FinishAccountRotation, account.FinishAccountRotationResult, extension=True),
+        _operation(account.AddAccountToken, account.AddAccountTokenResult, extension=True),
+        _operation(account.RemoveAccountToken, extension=True),
         _operation(account.SetAccountState, extension=True),
         _operation(account.RemoveAccount, extension=True),
         _operation(topic.CreateTopic, topic.CreateTopicResult),

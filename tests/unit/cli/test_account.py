@@ -80,7 +80,7 @@ def test_list(cli: Cli) -> None:
         ["bob", "000000000000", "administrator", "enabled", "set"],
     ]
     [first, _] = listed(cli)
-    assert first.keys() == {"account_id", "name", "admin", "state", "has_password", "created", "keys"}
+    assert first.keys() == {"account_id", "name", "admin", "state", "has_password", "created", "keys", "tokens"}
     assert [key["access_key"] for key in first["keys"]] == [ann["access_key"]]
 
 

@@ -19,7 +19,7 @@ from rockdove.core.errors import (
 FAULTS = [
     kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Fault) and kind is not Fault
 ]
-NOT_FOUND = {"NoSuchAccount", "QueueDoesNotExist", "ResourceNotFound", "TopicNotFound"}
+NOT_FOUND = {"NoSuchAccount", "NoSuchToken", "QueueDoesNotExist", "ResourceNotFound", "TopicNotFound"}
 USAGE = {
     "InvalidAddress",
     "InvalidAttributeName",

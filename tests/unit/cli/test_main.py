@@ -26,7 +26,7 @@ COMMANDS = [
     ("worker",),
     ("autoscale",),
     *[("lease", name) for name in ("list", "ack", "release")],
-    *[("account", name) for name in ("add", "list", "password", "rotate", "disable", "enable", "remove")],
+    *[("account", name) for name in ("add", "list", "password", "rotate", "token", "disable", "enable", "remove")],
     *[("bench", name) for name in ("bdqs", "peers", "fig4", "fig5", "fig6", "fig7", "fig8")],
     *[("bench", name) for name in ("rds", "elastic", "elastic3")],
     ("demo",),

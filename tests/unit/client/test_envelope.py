@@ -3,9 +3,10 @@
 import msgspec
 import pytest
 
-from rockdove.client import Credentials, UnexpectedAnswer
+from rockdove.client import Bearer, Credentials, UnexpectedAnswer
+from rockdove.client.credential import environment_credentials
 from rockdove.client.endpoint import parse_endpoint
-from rockdove.client.envelope import Envelope, Reply, environment_credentials, shortened
+from rockdove.client.envelope import Envelope, Reply, shortened
 from rockdove.core.errors import QueueDoesNotExist
 from rockdove.wire import extension, shape
 
@@ -48,6 +49,9 @@ def test_half_credentials_are_none() -> None:
     assert environment_credentials({"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "s"}) is None
     both = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "s", "AWS_SESSION_TOKEN": "t"}
     assert environment_credentials(both) == Credentials("key", "s", "t")
+    assert environment_credentials({"ROCKDOVE_TOKEN": "rd_x"}) == Bearer("rd_x")
+    assert environment_credentials(both | {"ROCKDOVE_TOKEN": "rd_x"}) == Credentials("key", "s", "t")
+    assert "rd_x" not in repr(Bearer("rd_x"))
 
 
 def test_a_long_poll_may_take_its_wait_and_the_usual_time(unsigned: Envelope) -> None:

@@ -36,6 +36,8 @@ ONCE = {
     "AddTopicPermission",
     "RemoveTopicPermission",
     "AddAccount",
+    "AddAccountToken",
+    "RemoveAccountToken",
     "RotateAccountKey",
     "FinishAccountRotation",
     "RemoveAccount",

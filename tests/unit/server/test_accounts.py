@@ -24,6 +24,8 @@ ON_ONE: tuple[Request, ...] = (
     shape.SetAccountPassword(account_name="bob", password="correct horse"),
     shape.RotateAccountKey(account_name="bob"),
     shape.FinishAccountRotation(account_name="bob"),
+    shape.AddAccountToken(account_name="bob"),
+    shape.RemoveAccountToken(account_name="bob", token_id="x"),
     shape.SetAccountState(account_name="bob", state="disabled"),
     shape.RemoveAccount(account_name="bob"),
 )
@@ -123,6 +125,9 @@ def test_only_administrators_may(room: Room, request_: Request) -> None:
     cyd = room.add("cyd", admin=True)
     room.do(None, shape.RotateAccountKey(account_name="bob"))
     room.do(None, shape.SetAccountState(account_name="cyd", state="disabled"))
+    made = room.do(None, shape.AddAccountToken(account_name="bob"))
+    if isinstance(request_, shape.RemoveAccountToken):
+        request_ = shape.RemoveAccountToken(account_name="bob", token_id=made.token_id)
     before = room.accounts.list()
     for account in (bob.account_id, cyd.account_id, "123456789012"):
         with pytest.raises(AccessDenied, match="Only an administrator"):

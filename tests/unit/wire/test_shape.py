@@ -66,6 +66,8 @@ def test_all_operations_are_there() -> None:
         "SetAccountPassword",
         "RotateAccountKey",
         "FinishAccountRotation",
+        "AddAccountToken",
+        "RemoveAccountToken",
         "SetAccountState",
         "RemoveAccount",
     }

@@ -11,6 +11,7 @@ class _Account(LazyGroup):
         "list": "rockdove.cli.account.list:list_accounts",
         "password": "rockdove.cli.account.password:password",
         "rotate": "rockdove.cli.account.rotate:rotate",
+        "token": "rockdove.cli.account.token:token",
         "disable": "rockdove.cli.account.disable:disable",
         "enable": "rockdove.cli.account.enable:enable",
         "remove": "rockdove.cli.account.remove:remove",

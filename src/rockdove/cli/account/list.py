@@ -50,4 +50,8 @@ def _document(one: ListedAccount) -> dict[str, Any]:
         "has_password": one.has_password,
         "created": one.created_timestamp,
         "keys": [{"access_key": key.access_key, "created": key.created_timestamp} for key in one.keys],
+        "tokens": [
+            {"token_id": token.token_id, "label": token.label, "created": token.created_timestamp}
+            for token in one.tokens
+        ],
     }
