@@ -12,12 +12,12 @@ from rockdove.server.call import Waiting
 from rockdove.server.gate import Gate
 from rockdove.server.guard import Guard
 from rockdove.server.host import Hosts
-from rockdove.server.origin import Origins, check_get, preflight
+from rockdove.server.origin import Origins, check_get, check_page, preflight
 from rockdove.server.outlet import CLOSING, IDLE, LAST, PIECE_BYTES, SERVING, STOPPING, Outlet
 from rockdove.server.page import Page
 from rockdove.server.pipeline import Pipeline
 from rockdove.server.timing import Timing
-from rockdove.wire import awsjson, query, queryjson
+from rockdove.wire import awsjson, query, queryjson, rest
 from rockdove.wire.operation import Operation
 from rockdove.wire.shape import Request, Result
 
@@ -98,6 +98,8 @@ class Exchange:
         self._json = True
         # Of a Query request.
         self._accepts_json = False
+        # Whether it is neither protocol's: a message over plain HTTP.
+        self._is_rest = False
         self._operation: Operation | None = None
         self._served_headers = _NO_HEADERS
         self.began_s = 0.0
@@ -122,7 +124,7 @@ class Exchange:
         self._served_headers = headers
         self.began_s = perf_counter()
         self._operation = self.trace_id = None
-        self._accepts_json = False
+        self._accepts_json = self._is_rest = False
         try:
             if not _PLAIN.issuperset(headers) and self._is_settled(method, headers):
                 return
@@ -138,7 +140,9 @@ class Exchange:
                 request = awsjson.decode(operation, body)
             else:
                 self.asked = (method, url, body)
-                if self._is_page(method, url):
+                path, _, parameters = origin_form(url).partition(b"?")
+                self._is_rest = path.startswith(rest.PREFIX)
+                if not self._is_rest and self._is_page(method, url):
                     return
                 self._json = self.plain = False
                 self._accepts_json = queryjson.is_wanted(self.headers.get(b"accept", b""))
@@ -146,11 +150,13 @@ class Exchange:
                     self.account = self._site.gate.identify(self, method, url, headers, body, again)
                 else:
                     self._check_host(headers)
-                path, _, parameters = origin_form(url).partition(b"?")
-                self._operation, found = query.operation(decoded(path), parameters, body)
-                request = query.decode(self._operation, found)
+                if self._is_rest:
+                    self._operation, request = rest.read(method, path, parameters, body)
+                else:
+                    self._operation, found = query.operation(decoded(path), parameters, body)
+                    request = query.decode(self._operation, found)
                 if method == b"GET" and not (self._operation.reads or self._to_browser or self._site.accounts.exist):
-                    check_get(self.headers)
+                    (check_page if self._is_rest else check_get)(self.headers)
             self._site.handle(self, self._operation, request)
             if self.waiting is not None:
                 self._lighten()
@@ -249,6 +255,9 @@ class Exchange:
         site.timings[operation.name].add(seconds)
         if site.access_log:
             site.accessed(self, operation.name, 200, seconds)
+        if self._is_rest:
+            self._write_rest(rest.answer(operation, result), request_id)
+            return
         if not self._json:
             encode = queryjson.encode if self._accepts_json else query.encode
             text = encode(operation, result, request_id.decode())
@@ -280,7 +289,9 @@ class Exchange:
         request_id = self._site.next_request_id()
         self._note(fault.status)
         extra = b"x-amzn-RequestId: " + request_id + b"\r\n"
-        if self._json:
+        if self._is_rest:
+            self._write_rest(rest.fault(fault), request_id)
+        elif self._json:
             status, header, body = awsjson.fault(fault)
             self._write(status, b"application/x-amz-json-1.0", body, extra + b"x-amzn-query-error: " + header + b"\r\n")
         else:
@@ -289,6 +300,10 @@ class Exchange:
             tell = queryjson.fault if self._accepts_json else query.fault
             status, body = tell(fault, request_id.decode(), self._operation)
             self._write(status, self._query_kind(), body, extra)
+
+    def _write_rest(self, answer: rest.Answer, request_id: bytes) -> None:
+        extra = b"x-amzn-RequestId: " + request_id + b"\r\n" + answer.extra
+        self._write(answer.status, rest.KIND, answer.body, extra)
 
     def _query_kind(self) -> bytes:
         return queryjson.KIND if self._accepts_json else b"text/xml"
@@ -347,12 +362,12 @@ class Exchange:
     def refuse_body(self, json: bool, most: int, head_only: bool) -> None:
         """A request's body is larger than ``most`` bytes: its client gets a fault, and is hung up on."""
         self._outlet.state, self._head_only = LAST, head_only
-        self._json, self._operation, self._accepts_json = json, None, False
+        self._json, self._operation, self._accepts_json, self._is_rest = json, None, False, False
         self.fail(RequestTooLarge(f"The request must be at most {most} bytes long."))
 
     @property
     def is_xml(self) -> bool:
-        return not (self._json or self._accepts_json)
+        return not (self._json or self._accepts_json or self._is_rest)
 
     # Who asks no more.
 

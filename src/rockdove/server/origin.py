@@ -85,11 +85,23 @@ def check_get(headers: dict[bytes, bytes]) -> None:
         )
 
 
+def check_page(headers: dict[bytes, bytes]) -> None:
+    """The same, for requests that need no header at all: browsers give themselves away by their name.
+
+    Raises `AccessDenied`.
+    """
+    if b"authorization" not in headers and headers.get(b"user-agent", b"").startswith(b"Mozilla/"):
+        raise AccessDenied(
+            "A GET that changes something could come from any web page. Send the header Authorization, or use a client "
+            "that is no browser."
+        )
+
+
 def preflight(headers: dict[bytes, bytes]) -> bytes | None:
     """The headers that answer a browser's question before a request, if this is one, and its origin is admitted."""
     if b"origin" not in headers or b"access-control-request-method" not in headers:
         return None
-    answer = b"Access-Control-Allow-Methods: GET, POST\r\nAccess-Control-Max-Age: %d\r\n" % _MAX_AGE_S
+    answer = b"Access-Control-Allow-Methods: GET, POST, DELETE\r\nAccess-Control-Max-Age: %d\r\n" % _MAX_AGE_S
     asked = headers.get(b"access-control-request-headers")
     if asked:
         answer += b"Access-Control-Allow-Headers: %b\r\n" % asked

@@ -19,6 +19,7 @@ UNREAD_BYTES = 4 * 1024
 TLS_AHEAD_BYTES = 16 * 1024
 _REASONS = {
     200: b"OK",
+    201: b"Created",
     400: b"Bad Request",
     401: b"Unauthorized",
     403: b"Forbidden",
