@@ -14,7 +14,6 @@ from tests.support.raw import Web
 from tests.support.service import Services
 from tests.support.sqs_queue import SqsQueue
 
-
 # Each test comes from an address of its own: twenty wrong tokens a minute lock one out.
 _LAST_BYTE = count(2)
 
