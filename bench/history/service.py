@@ -89,7 +89,8 @@ class Service:
             "BENCH_HISTORY_CONTROL": str(control),
         }
         self._command = [PROGRAM, "serve", "--port", str(port), "--no-cool-down"]
-        self._command += ["--store", *place.options, "--data", str(folder / "data"), "--workers", str(workers)]
+        self._data = folder / "data"
+        self._command += ["--store", *place.options, "--data", str(self._data), "--workers", str(workers)]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -133,6 +134,19 @@ class Service:
         assert self._process is not None
         text = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text()
         return [int(pid) for pid in text.split()]
+
+    def owner(self) -> int | None:
+        """Of the children, the one that has the data folder open."""
+        lock = str(self._data / "lock")
+        for pid in self.children():
+            with contextlib.suppress(OSError):
+                if any(os.readlink(file) == lock for file in Path(f"/proc/{pid}/fd").iterdir()):
+                    return pid
+        return None
+
+    def front_ends(self) -> list[int]:
+        owner = self.owner()
+        return [pid for pid in self.children() if pid != owner]
 
     @property
     def pid(self) -> int:
@@ -249,15 +263,14 @@ class Trouble(threading.Thread):
         service.start()
 
     def kill_owner(self) -> None:
-        self._kill_child(0)
+        owner = self._any().owner()
+        if owner is not None:
+            _send(owner, signal.SIGKILL)
 
     def kill_front_end(self) -> None:
-        self._kill_child(-1)
-
-    def _kill_child(self, which: int) -> None:
-        children = self._any().children()
-        if len(children) > 1:
-            _send(sorted(children)[which], signal.SIGKILL)
+        front_ends = self._any().front_ends()
+        if front_ends:
+            _send(self._rng.choice(front_ends), signal.SIGKILL)
 
     def kill_server(self) -> None:
         """One at a time."""

@@ -25,7 +25,7 @@ HEADERS = {
 
 
 @pytest.fixture(scope="module")
-def own(server: ServerFactory, tmp_path_factory: pytest.TempPathFactory) -> Server:
+def own(server: ServerFactory, tmp_path_factory: pytest.TempPathFactory, workers: int) -> Server:
     token = tmp_path_factory.mktemp("token") / "token"
     token.write_text(SECRET)
     token.chmod(0o600)

@@ -110,7 +110,7 @@ def test_the_question_before_the_request(web: Web) -> None:
     reply = web.request("OPTIONS", "/000000000000/q", headers=cross_site(APP) | asked)
     assert (reply.status, reply.body) == (200, b"")
     assert reply.headers["access-control-allow-origin"] == APP
-    assert reply.headers["access-control-allow-methods"] == "GET, POST"
+    assert reply.headers["access-control-allow-methods"] == "GET, POST, DELETE"
     assert reply.headers["access-control-allow-headers"] == "authorization,x-amz-target"
     assert int(reply.headers["access-control-max-age"]) > 0
     assert "access-control-allow-private-network" not in reply.headers
