@@ -11,12 +11,10 @@ from rockdove.core import limits
 from rockdove.core.clock import SECOND_US
 from rockdove.core.digest import attributes_md5, body_md5
 from rockdove.core.errors import InvalidMessageContents, InvalidParameterValue, MissingParameter
-from rockdove.core.message import Attribute, Extra, Message
+from rockdove.core.message import FORBIDDEN, Attribute, Extra, Message
 from rockdove.core.publication import Parcel
 from rockdove.store.base import Draft
 
-# What XML 1.0 cannot carry, and SQS therefore does not take.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ATTRIBUTE_NAME = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 _RESERVED_NAME = re.compile(r"(aws|amazon)\.", re.IGNORECASE)
 _DATA_TYPE = re.compile(r"(String|Number|Binary)(\..+)?", re.DOTALL)
@@ -76,7 +74,7 @@ def compose(
 
 def check_characters(body: str) -> None:
     """Refuse what SQS does not take."""
-    found = _FORBIDDEN.search(body)
+    found = FORBIDDEN.search(body)
     if found:
         raise InvalidMessageContents(
             f"Invalid binary character '#x{ord(found[0]):X}' was found in the message body, the set of allowed "
@@ -231,7 +229,7 @@ def _check_name(name: str) -> None:
 def _value_size(name: str, attribute: Attribute) -> int:
     kind = _DATA_TYPE.fullmatch(attribute.data_type)
     too_long = len(attribute.data_type) > limits.MAX_ATTRIBUTE_NAME_LENGTH
-    if kind is None or too_long or _FORBIDDEN.search(attribute.data_type):
+    if kind is None or too_long or FORBIDDEN.search(attribute.data_type):
         raise InvalidParameterValue(
             f"The type of message (user) attribute '{name}' is invalid. You must use only the following supported type "
             "prefixes: Binary, Number, String."
@@ -250,7 +248,7 @@ def _value_size(name: str, attribute: Attribute) -> int:
         )
     if isinstance(value, bytes):
         return len(value)
-    if _FORBIDDEN.search(value):
+    if FORBIDDEN.search(value):
         raise InvalidParameterValue(f"Invalid binary character in message (user) attribute '{name}' value.")
     if kind[1] == "Number" and not _is_number(value):
         raise InvalidParameterValue(f"Can't cast the value of message (user) attribute '{name}' to a number.")
@@ -296,7 +294,7 @@ def _system(attributes: dict[str, Attribute] | None) -> Attribute | None:
                 f"Message system attribute name '{name}' is invalid. The only one that can be set is {_TRACE_HEADER}."
             )
         value = attribute.string_value
-        if attribute.data_type != "String" or not value or _FORBIDDEN.search(value):
+        if attribute.data_type != "String" or not value or FORBIDDEN.search(value):
             raise InvalidParameterValue(
                 f"Message system attribute '{name}' must contain a non-empty value of type 'String'."
             )

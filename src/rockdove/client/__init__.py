@@ -1,7 +1,7 @@
 """The client library: ``Client`` for blocking calls, ``AsyncClient`` for asyncio."""
 
 from rockdove.client.aio import AsyncClient
-from rockdove.client.credential import Basic, Bearer
+from rockdove.client.credential import Basic, Bearer, Nobody
 from rockdove.client.error import UnexpectedAnswer, Unreachable
 from rockdove.client.outgoing import Outgoing, cut
 from rockdove.client.retry import Retry
@@ -16,6 +16,7 @@ __all__ = [
     "Client",
     "Credentials",
     "Message",
+    "Nobody",
     "Outgoing",
     "Retry",
     "UnexpectedAnswer",

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -11,12 +12,18 @@ from rockdove.wire.signature import Credentials
 
 # In the environment: an access token.
 TOKEN = "ROCKDOVE_TOKEN"
+# What a header can hold.
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
 class Bearer(Struct, frozen=True):
     """An access token of an account (``rockdove account token``)."""
 
     token: str
+
+    def __post_init__(self) -> None:
+        if not _VISIBLE.fullmatch(self.token):
+            raise ValueError("a token has neither blanks nor control characters, and no letters beyond ASCII")
 
     def __repr__(self) -> str:
         """Without the secret: this may end up in a log."""
@@ -44,7 +51,11 @@ class Basic(Struct, frozen=True):
         return "Basic " + base64.b64encode(f"{self.name}:{self.secret}".encode()).decode()
 
 
-AnyCredentials: TypeAlias = Credentials | Bearer | Basic
+class Nobody(Struct, frozen=True):
+    """No credentials, whatever the environment has."""
+
+
+AnyCredentials: TypeAlias = Credentials | Bearer | Basic | Nobody
 
 
 def environment_credentials(environment: Mapping[str, str] = os.environ) -> AnyCredentials | None:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rockdove.client.credential import AnyCredentials, environment_credentials
+from rockdove.client.credential import AnyCredentials, Basic, Bearer, environment_credentials
 from rockdove.client.endpoint import Endpoint
 from rockdove.client.error import UnexpectedAnswer
 from rockdove.client.fault import read_fault
@@ -63,7 +63,7 @@ class Envelope:
         }
         if isinstance(self._credentials, Credentials):
             headers |= sign(self._credentials, self._region, "POST", self.endpoint.path, headers, body)
-        elif self._credentials is not None:
+        elif isinstance(self._credentials, Basic | Bearer):
             headers["Authorization"] = self._credentials.header
         return headers, body
 

@@ -30,17 +30,19 @@ def queue_url(names: Names, name: str, *, owner: str | None = None) -> Steps[str
     return answer.queue_url
 
 
-def list_queues(names: Names, prefix: str = "") -> Steps[list[str]]:
-    """The URLs of all queues whose names begin so, however many."""
+def list_queues(names: Names, prefix: str = "", *, limit: int | None = None) -> Steps[list[str]]:
+    """The URLs of all queues whose names begin so, however many, or of the first ``limit`` of them."""
     urls: list[str] = []
     token: str | None = None
-    while True:
-        request = shape.ListQueues(queue_name_prefix=prefix or None, next_token=token, max_results=MAX_LISTED_QUEUES)
+    while limit is None or len(urls) < limit:
+        most = MAX_LISTED_QUEUES if limit is None else min(limit - len(urls), MAX_LISTED_QUEUES)
+        request = shape.ListQueues(queue_name_prefix=prefix or None, next_token=token, max_results=most)
         answer = yield from ask(request, shape.ListQueuesResult)
         urls += answer.queue_urls
         token = answer.next_token
         if token is None:
-            return urls
+            break
+    return urls
 
 
 def delete_queue(names: Names, queue: str) -> Steps[None]:

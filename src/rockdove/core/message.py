@@ -1,6 +1,11 @@
 """A message, and its index entry: the time from which it may be received."""
 
+import re
+
 from msgspec import Struct
+
+# What XML 1.0 cannot carry, and SQS therefore does not take, neither in bodies nor in attributes.
+FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Attribute(Struct, frozen=True, rename="pascal", omit_defaults=True, gc=False):

@@ -30,6 +30,8 @@ def test_queues_are_listed_through_all_pages(client: Client, new_name: NewName) 
     prefix = new_name("-many")
     urls = [client.create_queue(f"{prefix}-{number}") for number in range(3)]
     assert client.list_queues(prefix) == urls
+    assert client.list_queues(prefix, limit=2) == urls[:2]
+    assert client.list_queues(prefix, limit=len(urls) + 5) == urls
     assert set(urls) <= set(client.list_queues())
     assert client.list_queues(new_name("-none")) == []
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from rockdove.client import Bearer, Credentials, UnexpectedAnswer
+from rockdove.client import Bearer, Credentials, Nobody, UnexpectedAnswer
 from rockdove.client.credential import environment_credentials
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.client.envelope import Envelope, Reply, shortened
@@ -52,6 +52,18 @@ def test_half_credentials_are_none() -> None:
     assert environment_credentials({"ROCKDOVE_TOKEN": "rd_x"}) == Bearer("rd_x")
     assert environment_credentials(both | {"ROCKDOVE_TOKEN": "rd_x"}) == Credentials("key", "s", "t")
     assert "rd_x" not in repr(Bearer("rd_x"))
+
+
+def test_nobody_whatever_the_environment_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROCKDOVE_TOKEN", "rd_x")
+    assert "Authorization" in Envelope(ENDPOINT, None, None, 30).write(shape.ListQueues())[0]
+    assert "Authorization" not in Envelope(ENDPOINT, None, Nobody(), 30).write(shape.ListQueues())[0]
+
+
+@pytest.mark.parametrize("token", ["", "with blank", "line\r\nX-Other: header", "ü"])
+def test_what_no_header_can_hold_is_no_token(token: str) -> None:
+    with pytest.raises(ValueError, match="a token has neither blanks"):
+        Bearer(token)
 
 
 def test_a_long_poll_may_take_its_wait_and_the_usual_time(unsigned: Envelope) -> None:
