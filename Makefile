@@ -14,7 +14,7 @@ CASSANDRA_JARS := .setup/cassandra/lib/fetched
 unexport PYTHONDONTWRITEBYTECODE
 
 # What `make test` runs, in this order; each but lint is also `make test-<stage>`.
-STAGES := lint test-quick test-redis test-cassandra $(if $(wildcard tests/faults/test_*.py),test-faults) test-clients test-query test-spark
+STAGES := lint test-quick test-redis test-cassandra $(if $(wildcard tests/faults/test_*.py),test-faults) test-gateway test-clients test-query test-spark
 
 # Contracts that take their time, because clients in them do: they run with the faults.
 SLOW := tests/contract/abuse tests/contract/transport
@@ -55,7 +55,7 @@ test: setup needs-clients needs-spark ## everything CI runs: lint, then all stag
 
 .PHONY: test-quick
 test-quick: environment ## tests that need Python alone; a few minutes
-	$(PYTEST) tests --ignore tests/integration --ignore tests/faults --ignore tests/redis --ignore tests/cassandra --ignore tests/kubernetes $(patsubst %,--ignore %,$(SLOW) $(PAGES)) $(ARGS)
+	$(PYTEST) tests --ignore tests/integration --ignore tests/faults --ignore tests/redis --ignore tests/cassandra --ignore tests/kubernetes --ignore tests/gateway $(patsubst %,--ignore %,$(SLOW) $(PAGES)) $(ARGS)
 
 .PHONY: test-redis
 test-redis: environment ## the store on real Redis servers: its contract, kills, and servers that come back; front-ends that come and go
@@ -76,6 +76,11 @@ test-faults: setup ## tests that kill, cut and fill the disk; the contract of th
 	@scripts/need.sh sqlite3=sqlite3 cc=build-essential wrk=wrk
 	$(PYTEST) -o faulthandler_timeout=$(HANGS_S) tests/faults $(SLOW) $(ARGS)
 	TEST_SERVICE=front-ends $(PYTEST) tests/contract/sqs tests/contract/gate $(ARGS)
+
+.PHONY: test-gateway
+test-gateway: setup ## MQTT and CoAP: a thousand devices, broken packets, and gateways and services that are killed
+	@scripts/need.sh mosquitto_pub=mosquitto-clients
+	$(PYTEST) tests/gateway $(ARGS)
 
 .PHONY: test-clients
 test-clients: setup needs-clients ## boto3, AWS CLI, Celery, the JavaScript SDK and nginx against a real server; the code in the docs
@@ -130,7 +135,7 @@ needs-spark:
 
 .PHONY: needs-clients
 needs-clients:
-	@scripts/need.sh node=nodejs npm=npm nginx=nginx-light dot=graphviz
+	@scripts/need.sh node=nodejs npm=npm nginx=nginx-light dot=graphviz mosquitto_pub=mosquitto-clients
 	@$(MAKE) --silent $(NODE_MODULES)
 
 $(NODE_MODULES): $(JAVASCRIPT)/package.json $(JAVASCRIPT)/package-lock.json

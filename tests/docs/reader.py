@@ -18,7 +18,7 @@ _START_TIMEOUT_S = 30
 # The same for what is done in it meanwhile.
 _SEEN_TIMEOUT_S = 240
 # The default port, and those that pages use beside it.
-_PORT = re.compile(r"\b93[0-9]{2}\b")
+_PORT = re.compile(r"\b(?:93[0-9]{2}|1883|5683)\b")
 # A page has to tell these itself.
 _UNSAID = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION", "AWS_REGION")
 

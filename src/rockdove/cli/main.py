@@ -29,6 +29,7 @@ class _Root(LazyGroup):
         "worker": "rockdove.cli.worker:worker",
         "autoscale": "rockdove.cli.autoscale:autoscale",
         "lease": "rockdove.cli.lease:app",
+        "gateway": "rockdove.cli.gateway:app",
         "account": "rockdove.cli.account:app",
         "bench": "rockdove.cli.bench:app",
         "demo": "rockdove.cli.demo:demo",

@@ -52,7 +52,7 @@ def _run_processes(settings: Settings, output: Output) -> None:
     family = Family(settings)
 
     def opened(ready: Ready) -> None:
-        if not ready.accounts and _is_exposed(settings.host):
+        if not ready.accounts and is_exposed(settings.host):
             raise _exposed(settings.host, settings.locate())
         try:
             family.bind(settings.host, settings.port)
@@ -91,11 +91,11 @@ def _announce(settings: Settings, port: int, accounts: bool, output: Output) -> 
 
 def check_exposed(host: str, location: Location) -> None:
     """Where others can reach the service, there must be accounts to keep them out."""
-    if _is_exposed(host) and location.is_new:
+    if is_exposed(host) and location.is_new:
         raise _exposed(host, location)
 
 
-def _is_exposed(host: str) -> bool:
+def is_exposed(host: str) -> bool:
     """Whether other machines can reach an address."""
     try:
         found = {address[4][0] for address in socket.getaddrinfo(host, None)}
@@ -140,21 +140,19 @@ def _failure(settings: Settings, error: Exception) -> Failure:
         case OriginError():
             return Failure(str(error), Code.REFUSED)
         case OSError():
-            return Failure(_listening_failed(settings, error))
+            return Failure(listening_failed(settings.host, settings.port, error))
     raise error
 
 
-def _listening_failed(settings: Settings, error: OSError) -> str:
+def listening_failed(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
-            f"port {settings.port} of {settings.host} is in use; stop what listens there, or choose another with "
+            f"port {port} of {host} is in use; stop what listens there, or choose another with "
             "--port (0 takes any free one)"
         )
     if error.errno == errno.EACCES:
-        return f"port {settings.port} is not for ordinary users; choose one above 1023 with --port"
-    return (
-        f"cannot listen on {settings.host}, port {settings.port}: {_text(error)}; choose others with --host and --port"
-    )
+        return f"port {port} is not for ordinary users; choose one above 1023 with --port"
+    return f"cannot listen on {host}, port {port}: {_text(error)}; choose others with --host and --port"
 
 
 def _text(error: Exception) -> str:

@@ -26,6 +26,7 @@ COMMANDS = [
     ("worker",),
     ("autoscale",),
     *[("lease", name) for name in ("list", "ack", "release")],
+    *[("gateway", name) for name in ("mqtt", "coap")],
     *[("account", name) for name in ("add", "list", "password", "rotate", "token", "disable", "enable", "remove")],
     *[("bench", name) for name in ("bdqs", "peers", "fig4", "fig5", "fig6", "fig7", "fig8")],
     *[("bench", name) for name in ("rds", "elastic", "elastic3")],
@@ -83,7 +84,7 @@ def test_without_a_command_there_is_help(cli: Cli) -> None:
 
 
 def test_all_commands_are_listed(cli: Cli) -> None:
-    for group in ((), ("queue",), ("topic",), ("lease",), ("account",), ("bench",), ("net",)):
+    for group in ((), ("queue",), ("topic",), ("lease",), ("gateway",), ("account",), ("bench",), ("net",)):
         listed = cli(*group, "--help").out.partition("Commands:")[2]
         assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ")] == [
             command[len(group)]

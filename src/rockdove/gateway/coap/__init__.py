@@ -1,0 +1,1 @@
+"""CoAP: devices post to queues, in datagrams or over TLS."""

@@ -1,0 +1,106 @@
+"""Messages of a queue, published to a client that has subscribed to its topic."""
+
+import asyncio
+import contextlib
+
+from ohmqtt.property import MQTTPublishProps
+
+from rockdove.client import AsyncClient, Message, UnexpectedAnswer, Unreachable
+from rockdove.core.errors import Fault
+from rockdove.core.limits import MAX_RECEIVE, MAX_WAIT_S
+from rockdove.gateway.message import payload_of
+from rockdove.gateway.mqtt.outbox import Outbox
+from rockdove.gateway.mqtt.publication import CONTENT_TYPE, CORRELATION_DATA, OWN, RESPONSE_TOPIC
+from rockdove.server.seldom import Seldom
+
+# Between two attempts, while nothing can be received.
+PAUSE_S = 2.0
+# Seconds for giving messages back when the client has gone.
+GIVE_BACK_S = 5.0
+
+
+class Delivery:
+    """A message is deleted when the client has acknowledged it; one that it has not goes back to the queue."""
+
+    def __init__(self, client: AsyncClient, queue: str, topic: str, qos: int, outbox: Outbox, seldom: Seldom) -> None:
+        self._client = client
+        self._queue = queue
+        self._topic = topic
+        self._qos = qos
+        self._outbox = outbox
+        self._seldom = seldom
+        self._task: asyncio.Task[None] | None = None
+        # Receipt handles of messages that are on their way.
+        self._held: set[str] = set()
+
+    async def open(self) -> list[Message]:
+        """The first messages, if there are any. Raises faults, `Unreachable` and `UnexpectedAnswer`."""
+        messages = await self._client.receive(self._queue, limit=MAX_RECEIVE, wait_s=0)
+        self._hold(messages)
+        return messages
+
+    def begin(self, first: list[Message]) -> None:
+        self._task = asyncio.ensure_future(self._run(first))
+
+    async def close(self) -> None:
+        """Others may have at once what was not acknowledged."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        if self._held:
+            with contextlib.suppress(Fault, Unreachable, UnexpectedAnswer, TimeoutError):
+                async with asyncio.timeout(GIVE_BACK_S):
+                    await self._client.change_visibility_batch(self._queue, dict.fromkeys(self._held, 0))
+
+    async def _run(self, messages: list[Message]) -> None:
+        while True:
+            try:
+                # All at once, as far as the client takes them.
+                if not all(await asyncio.gather(*map(self._deliver, messages))):
+                    return
+                messages = await self._client.receive(self._queue, limit=MAX_RECEIVE, wait_s=MAX_WAIT_S)
+                self._hold(messages)
+            except (Fault, Unreachable, UnexpectedAnswer) as error:
+                messages = []
+                self._seldom.warn("mqtt-receive", f"nothing can be received from {self._queue}: {error}")
+                await asyncio.sleep(PAUSE_S)
+
+    def _hold(self, messages: list[Message]) -> None:
+        self._held.update(message.receipt_handle for message in messages)
+
+    async def _deliver(self, message: Message) -> bool:
+        """Whether the connection is still there."""
+        try:
+            reason = await self._outbox.deliver(self._topic, payload_of(message), self._qos, _properties(message))
+        except ConnectionError:
+            return False
+        self._held.discard(message.receipt_handle)
+        if reason.is_error():
+            # It comes again when its visibility timeout is over, or ends as a dead letter.
+            self._seldom.warn("mqtt-refused", f"a client refuses a message of {self._queue}: {reason.name}")
+            return True
+        try:
+            await self._client.delete(self._queue, message.receipt_handle)
+        except (Fault, Unreachable, UnexpectedAnswer) as error:
+            self._seldom.warn("mqtt-delete", f"an acknowledged message of {self._queue} comes again: {error}")
+        return True
+
+
+def _properties(message: Message) -> MQTTPublishProps:
+    attributes = message.message_attributes
+    properties = MQTTPublishProps()
+    for name, field in ((CONTENT_TYPE, "ContentType"), (RESPONSE_TOPIC, "ResponseTopic")):
+        attribute = attributes.get(name)
+        if attribute is not None and attribute.string_value:
+            setattr(properties, field, attribute.string_value)
+    correlation = attributes.get(CORRELATION_DATA)
+    if correlation is not None:
+        properties.CorrelationData = correlation.binary_value or (correlation.string_value or "").encode()
+    pairs = [
+        (name, attribute.string_value)
+        for name, attribute in attributes.items()
+        if name not in OWN and attribute.string_value
+    ]
+    if pairs:
+        properties.UserProperty = pairs
+    return properties

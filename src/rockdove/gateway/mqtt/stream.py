@@ -1,0 +1,95 @@
+"""Packets from a connection, and packets to it."""
+
+import asyncio
+
+from ohmqtt.error import MQTTError
+from ohmqtt.mqtt_spec import MQTTPacketType as Kind
+from ohmqtt.mqtt_spec import MQTTReasonCode as Reason
+from ohmqtt.packet import MQTTPacket
+
+from rockdove.gateway.mqtt.packet import Version, is_old, read, version_of, write
+
+# As large as a message may be, with a topic and properties.
+MOST_PACKET_BYTES = 1_048_576 + 65_536
+# What a connection may hold in memory without being counted; of those that send more, only some at a time may.
+SMALL_BYTES = 65_536
+LARGE_AT_ONCE = 64
+# Seconds for a packet whose first byte has come.
+PACKET_S = 60.0
+# Seconds for which a client need not read what it is sent.
+SEND_S = 60.0
+_MOST_LENGTH_BYTES = 4
+
+
+class Stream:
+    """Of one client. ``large`` is for all of a gateway."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, large: asyncio.Semaphore) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._large = large
+        self._has_begun = False
+        self.version = Version.V5
+
+    async def packet(self, within_s: float | None) -> MQTTPacket | None:
+        """The next one; None at the end.
+
+        Raises `MQTTError`, and `TimeoutError` if none begins in time.
+        """
+        async with asyncio.timeout(within_s):
+            head = await self._reader.read(1)
+        if not head:
+            return None
+        if not self._has_begun and head[0] >> 4 != Kind.CONNECT:
+            # Perhaps HTTP or TLS: what follows has no length that could be waited for.
+            raise MQTTError("The first packet is not CONNECT", Reason.ProtocolError)
+        self._has_begun = True
+        try:
+            async with asyncio.timeout(PACKET_S):
+                body = await self._body()
+        except asyncio.IncompleteReadError:
+            return None
+        except TimeoutError:
+            raise MQTTError("The packet did not end in time", Reason.MalformedPacket) from None
+        if head[0] >> 4 == Kind.CONNECT:
+            if is_old(body):
+                self.version = Version.V311
+            self.version = version_of(body)
+        return read(self.version, head[0], body)
+
+    async def _body(self) -> bytes:
+        length = await self._length()
+        if length > MOST_PACKET_BYTES:
+            raise MQTTError(f"A packet may have {MOST_PACKET_BYTES} bytes", Reason.PacketTooLarge)
+        if length <= SMALL_BYTES:
+            return await self._reader.readexactly(length)
+        async with self._large:
+            return await self._reader.readexactly(length)
+
+    async def _length(self) -> int:
+        length = 0
+        for place in range(_MOST_LENGTH_BYTES):
+            [byte] = await self._reader.readexactly(1)
+            length |= (byte & 0x7F) << 7 * place
+            if byte < 0x80:
+                return length
+        raise MQTTError("The length of the packet is not written as MQTT has it", Reason.MalformedPacket)
+
+    async def send(self, packet: MQTTPacket) -> None:
+        """Waits while the client does not read, but not for ever. Raises `ConnectionError`."""
+        self._writer.write(write(self.version, packet))
+        try:
+            async with asyncio.timeout(SEND_S):
+                await self._writer.drain()
+        except TimeoutError:
+            self._writer.transport.abort()
+            raise ConnectionAbortedError("the client does not read") from None
+
+    async def close(self, within_s: float) -> None:
+        """What was written goes out first, if the client reads it in time."""
+        try:
+            async with asyncio.timeout(within_s):
+                self._writer.close()
+                await self._writer.wait_closed()
+        except (TimeoutError, OSError):
+            self._writer.transport.abort()

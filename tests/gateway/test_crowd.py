@@ -1,0 +1,84 @@
+"""A thousand devices, and kill -9 of the gateway and of the service: no acknowledged publication is lost."""
+
+import time
+from collections.abc import Callable
+
+from rockdove.client import Client
+from tests.support.filling import empty
+from tests.support.fleet import Fleet
+from tests.support.gateway import Gateway
+from tests.support.server import ServerFactory
+
+DEVICES = 1_000
+EVERY_S = 4.0
+# Seconds between two deaths.
+LIFE_S = 3.0
+
+
+def test_a_thousand_devices(
+    server: ServerFactory, open_gateway: Callable[..., Gateway], new_name: Callable[[], str]
+) -> None:
+    service = server()
+    gateway = open_gateway("mqtt", endpoint=service.endpoint)
+    queue = new_name()
+    with Client(service.endpoint) as client:
+        client.create_queue(queue)
+    with Fleet(DEVICES, gateway.port, f"queues/{queue}", EVERY_S) as fleet:
+        fleet.wait(lambda: fleet.connected == DEVICES, "1,000 connections")
+        fleet.wait(lambda: len(fleet.acknowledged()) > DEVICES // 2, "answers")
+        for victim in (service, gateway, service):
+            victim.kill()
+            time.sleep(LIFE_S / 3)
+            before = len(fleet.acknowledged())
+            victim.start()
+            fleet.wait(lambda: fleet.connected == DEVICES, "1,000 connections again")
+            fleet.wait(lambda before=before: len(fleet.acknowledged()) > before + 100, "answers again")  # type: ignore[misc]
+            time.sleep(LIFE_S * 2 / 3)
+        fleet.rest()
+        acknowledged = fleet.acknowledged()
+    with Client(service.endpoint) as client:
+        stored = empty(client, queue)
+    assert len(acknowledged) > DEVICES
+    assert acknowledged - set(stored) == set()
+    # What was not acknowledged is sent again; all of it was answered in the end.
+    assert set(stored) == acknowledged
+
+
+def test_backpressure(server: ServerFactory, open_gateway: Callable[..., Gateway], new_name: Callable[[], str]) -> None:
+    """While the service is away, nothing is acknowledged and nothing is lost; then all of it comes."""
+    service = server()
+    gateway = open_gateway("mqtt", endpoint=service.endpoint)
+    queue = new_name()
+    with Client(service.endpoint) as client:
+        client.create_queue(queue)
+    with Fleet(20, gateway.port, f"queues/{queue}", 0.02) as fleet:
+        fleet.wait(lambda: len(fleet.acknowledged()) > 100, "answers")
+        service.kill()
+        time.sleep(0.5)
+        before = fleet.acknowledged()
+        time.sleep(2)
+        assert fleet.acknowledged() == before
+        assert fleet.connected == 20
+        service.start()
+        fleet.wait(lambda: len(fleet.acknowledged()) > len(before) + 1_000, "answers again")
+        fleet.rest()
+        acknowledged = fleet.acknowledged()
+    with Client(service.endpoint) as client:
+        assert set(empty(client, queue)) == acknowledged
+
+
+def test_told_to_end(server: ServerFactory, open_gateway: Callable[..., Gateway], new_name: Callable[[], str]) -> None:
+    """SIGTERM under load: devices hear of it, come back, and lose nothing."""
+    service = server()
+    gateway = open_gateway("mqtt", endpoint=service.endpoint)
+    queue = new_name()
+    with Client(service.endpoint) as client:
+        client.create_queue(queue)
+        with Fleet(50, gateway.port, f"queues/{queue}", 0.1) as fleet:
+            fleet.wait(lambda: len(fleet.acknowledged()) > 200, "answers")
+            assert gateway.stop() == 0
+            gateway.start()
+            fleet.wait(lambda: fleet.connected == 50, "connections again")
+            fleet.rest()
+            acknowledged = fleet.acknowledged()
+        assert set(empty(client, queue)) == acknowledged
