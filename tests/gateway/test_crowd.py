@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 
 from rockdove.client import Client
+from tests.support.device import VERSIONS, Device
 from tests.support.filling import empty
 from tests.support.fleet import Fleet
 from tests.support.gateway import Gateway
@@ -82,3 +83,30 @@ def test_told_to_end(server: ServerFactory, open_gateway: Callable[..., Gateway]
             fleet.rest()
             acknowledged = fleet.acknowledged()
         assert set(empty(client, queue)) == acknowledged
+
+
+def test_devices_that_leave_while_the_service_is_away(
+    server: ServerFactory, open_gateway: Callable[..., Gateway], new_name: Callable[[str], str]
+) -> None:
+    """What they have sent without a wish for an answer, or without waiting for it, arrives all the same, in order."""
+    service = server()
+    gateway = open_gateway("mqtt", endpoint=service.endpoint)
+    queue = new_name(".fifo")
+    with Client(service.endpoint) as client:
+        client.create_queue(queue, attributes={"FifoQueue": "true"})
+    devices = {
+        (version, qos): Device(gateway.port, f"{version}-{qos}", version) for version in VERSIONS for qos in (0, 1)
+    }
+    service.kill()
+    for (_, qos), device in devices.items():
+        for number in range(5):
+            device.publish(f"queues/{queue}", f"{number}", qos=qos)
+        device.close()
+    service.start()
+    got: dict[str, list[str]] = {}
+    with Client(service.endpoint) as client:
+        while sum(map(len, got.values())) < 20 and (messages := client.receive(queue, limit=10, wait_s=20)):
+            for message in messages:
+                got.setdefault(message.attributes["MessageGroupId"], []).append(message.body)
+            client.delete_batch(queue, [message.receipt_handle for message in messages])
+    assert got == {f"{version}-{qos}": [f"{number}" for number in range(5)] for version, qos in devices}

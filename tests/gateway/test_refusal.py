@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from ohmqtt.mqtt_spec import MQTTReasonCode as Reason
+from ohmqtt.packet import MQTTConnectPacket
 
 from rockdove.client import Client
 from tests.support.device import V5, V311, VERSIONS, Device
@@ -149,3 +150,21 @@ def test_too_many_connections(open_gateway: Any) -> None:
         assert third.connected.value == Reason.ServerBusy
         third.close()
     wait_until(lambda: Device(gateway.port, "d").connected == "Success", "room for another")
+
+
+def test_large_packets_that_do_not_end(mqtt: Gateway, queue: str) -> None:
+    """Not of strangers, whose first packet must be small, and not of clients: others have their turn."""
+    stalled = []
+    for _ in range(64):
+        connection = socket.create_connection(("127.0.0.1", mqtt.port), timeout=20)
+        connection.sendall(b"\x10" + b"\xff\xff\x3f" + b"\x00\x04MQTT\x05")
+        stalled.append(connection)
+    hello = MQTTConnectPacket(clean_start=True).encode()
+    for _ in range(64):
+        connection = socket.create_connection(("127.0.0.1", mqtt.port), timeout=20)
+        connection.sendall(hello + b"\x32" + b"\xff\xff\x3f" + b"\x00\x01a")
+        stalled.append(connection)
+    with Device(mqtt.port) as device:
+        assert not device.publish_and_wait(f"queues/{queue}", "x" * 500_000).is_failure
+    for connection in stalled:
+        connection.close()

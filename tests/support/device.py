@@ -107,7 +107,7 @@ class Device:
 
     def close(self) -> None:
         self.paho.disconnect()
-        self.paho.loop_stop()
+        self.cut()
 
     def cut(self) -> None:
         """As if its machine were gone: no DISCONNECT is sent."""

@@ -19,6 +19,8 @@ LANES = 8
 # Of devices that come in, so many are asked for at once; for some seconds, those of the same account are not.
 ASKED_AT_ONCE = 8
 KNOWN_S = 5.0
+# What a message takes beside its bytes.
+_OVERHEAD_BYTES = 2_048
 
 
 class Visitor:
@@ -36,7 +38,7 @@ class Visitor:
 
         That fails with `rockdove.gateway.error.Refused`.
         """
-        size = message.size_bytes
+        size = message.size_bytes + _OVERHEAD_BYTES
         await self._budget.take(size)
         sent = self._lane(queue, device).send(message)
         sent.add_done_callback(lambda sent: self._budget.give(size))

@@ -37,7 +37,7 @@ from rockdove.gateway.error import Refused, Why, refusal
 from rockdove.gateway.mqtt.delivery import Delivery
 from rockdove.gateway.mqtt.ending import REASONS, Ending
 from rockdove.gateway.mqtt.gateway import Gateway
-from rockdove.gateway.mqtt.greeting import WINDOW, Greeting, greeting
+from rockdove.gateway.mqtt.greeting import Greeting, greeting
 from rockdove.gateway.mqtt.outbox import Outbox
 from rockdove.gateway.mqtt.packet import Version
 from rockdove.gateway.mqtt.publication import check_text, message_of
@@ -47,6 +47,9 @@ from rockdove.gateway.service import Visitor
 # Seconds that a client has for its first packet, and for reading why its connection ends.
 GREETING_S = 10.0
 GOODBYE_S = 2.0
+# Publications of one connection that are under way; then nothing more is read, and no PINGREQ answered. Most clients
+# send 20 of QoS 1 at a time, and any number of QoS 0.
+AHEAD = 1_000
 # Of one connection; each waits for messages at the service.
 MOST_SUBSCRIPTIONS = 20
 _QOS = 0x03
@@ -79,8 +82,7 @@ class Connection:
         self._peer = peer
         self._tasks: list[asyncio.Task[Ending | None]] = []
         self._end: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
-        # One more is being waited for.
-        self._sent: asyncio.Queue[_Sent] = asyncio.Queue(WINDOW - 1)
+        self._sent: asyncio.Queue[_Sent] = asyncio.Queue(AHEAD)
         self._deliveries: dict[str, Delivery] = {}
         # Whether the client has said goodbye: its will is not wanted then.
         self._has_left = False
@@ -116,12 +118,11 @@ class Connection:
         """None: it was refused."""
         try:
             try:
-                packet = await self._stream.packet(GREETING_S)
+                packet = await self._stream.first(GREETING_S)
             except TimeoutError:
                 raise Ending(Reason.ProtocolError, f"no CONNECT packet came within {GREETING_S:.0f} s") from None
             if packet is None:
                 return None
-            assert isinstance(packet, MQTTConnectPacket)
             greeted = greeting(packet, self._stream.version)
             self._check_will(packet)
             return greeted
@@ -284,12 +285,13 @@ class Connection:
         while True:
             packet_id, outcome = await self._sent.get()
             reason, text = Reason.Success, ""
-            try:
-                await outcome
-            except Refused as refused:
-                reason, text = REASONS[refused.why], str(refused)
-            except Ending as ending:
-                reason, text = ending.reason, str(ending)
+            # It goes on when this connection ends.
+            await asyncio.wait([outcome])
+            match None if outcome.cancelled() else outcome.exception():
+                case Refused() as refused:
+                    reason, text = REASONS[refused.why], str(refused)
+                case Ending() as ending:
+                    reason, text = ending.reason, str(ending)
             if reason is not Reason.Success and (greeted.version is Version.V311 or not packet_id):
                 # There is no other way to say it.
                 raise Ending(reason, text)

@@ -1,10 +1,9 @@
 """What all connections of a gateway share."""
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from rockdove.gateway.mapping import Mapping
-from rockdove.gateway.mqtt.stream import LARGE_AT_ONCE
+from rockdove.gateway.mqtt.large import Large
 from rockdove.gateway.service import Identity, Service
 from rockdove.server.seldom import Seldom
 
@@ -20,6 +19,6 @@ class Gateway:
         self.topics = topics
         self.commands = commands
         self.seldom = Seldom()
-        self.large = asyncio.Semaphore(LARGE_AT_ONCE)
+        self.large = Large()
         # The one of each client: a second one takes its place.
         self.connections: dict[tuple[Identity, str], Connection] = {}

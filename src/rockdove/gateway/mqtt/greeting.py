@@ -14,10 +14,12 @@ from rockdove.gateway.mqtt.publication import check_text
 from rockdove.gateway.mqtt.stream import MOST_PACKET_BYTES
 from rockdove.gateway.service import Identity
 
-# Publications that a client may have under way. One of 3.1.1 does not hear of it: what it sends beyond is read later.
+# Publications that a client of MQTT 5 may have under way.
 WINDOW = 20
 _MOST_AWAITED = 65_535
 _MOST_QOS = 1
+# A client that takes only smaller packets gets no sentences.
+_EXPLAINED_BYTES = 10_240
 
 
 class Greeting(Struct, frozen=True):
@@ -42,7 +44,9 @@ class Greeting(Struct, frozen=True):
 
     @property
     def may_explain(self) -> bool:
-        return self.version is Version.V5 and self.packet.properties.RequestProblemInformation is not False
+        properties = self.packet.properties
+        has_room = (properties.MaximumPacketSize or _EXPLAINED_BYTES) >= _EXPLAINED_BYTES
+        return self.version is Version.V5 and properties.RequestProblemInformation is not False and has_room
 
     def welcome(self) -> MQTTConnAckPacket:
         if self.version is Version.V311:

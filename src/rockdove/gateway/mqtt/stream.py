@@ -5,17 +5,13 @@ import asyncio
 from ohmqtt.error import MQTTError
 from ohmqtt.mqtt_spec import MQTTPacketType as Kind
 from ohmqtt.mqtt_spec import MQTTReasonCode as Reason
-from ohmqtt.packet import MQTTPacket
+from ohmqtt.packet import MQTTConnectPacket, MQTTPacket
 
+from rockdove.gateway.mqtt.large import PACKET_S, SMALL_BYTES, Large
 from rockdove.gateway.mqtt.packet import Version, is_old, read, version_of, write
 
 # As large as a message may be, with a topic and properties.
 MOST_PACKET_BYTES = 1_048_576 + 65_536
-# What a connection may hold in memory without being counted; of those that send more, only some at a time may.
-SMALL_BYTES = 65_536
-LARGE_AT_ONCE = 64
-# Seconds for a packet whose first byte has come.
-PACKET_S = 60.0
 # Seconds for which a client need not read what it is sent.
 SEND_S = 60.0
 _MOST_LENGTH_BYTES = 4
@@ -24,12 +20,34 @@ _MOST_LENGTH_BYTES = 4
 class Stream:
     """Of one client. ``large`` is for all of a gateway."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, large: asyncio.Semaphore) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, large: Large) -> None:
         self._reader = reader
         self._writer = writer
         self._large = large
-        self._has_begun = False
         self.version = Version.V5
+
+    async def first(self, within_s: float) -> MQTTConnectPacket | None:
+        """CONNECT, all of it in that time; None at the end.
+
+        Raises `MQTTError` and `TimeoutError`.
+        """
+        async with asyncio.timeout(within_s):
+            head = await self._reader.read(1)
+            if not head:
+                return None
+            if head[0] >> 4 != Kind.CONNECT:
+                # Perhaps HTTP or TLS: what follows has no length that could be waited for.
+                raise MQTTError("The first packet is not CONNECT", Reason.ProtocolError)
+            try:
+                body = await self._reader.readexactly(await self._length(SMALL_BYTES))
+            except asyncio.IncompleteReadError:
+                return None
+        if is_old(body):
+            self.version = Version.V311
+        self.version = version_of(body)
+        packet = read(self.version, head[0], body)
+        assert isinstance(packet, MQTTConnectPacket)
+        return packet
 
     async def packet(self, within_s: float | None) -> MQTTPacket | None:
         """The next one; None at the end.
@@ -40,39 +58,31 @@ class Stream:
             head = await self._reader.read(1)
         if not head:
             return None
-        if not self._has_begun and head[0] >> 4 != Kind.CONNECT:
-            # Perhaps HTTP or TLS: what follows has no length that could be waited for.
-            raise MQTTError("The first packet is not CONNECT", Reason.ProtocolError)
-        self._has_begun = True
         try:
-            async with asyncio.timeout(PACKET_S):
-                body = await self._body()
+            body = await self._body()
         except asyncio.IncompleteReadError:
             return None
         except TimeoutError:
             raise MQTTError("The packet did not end in time", Reason.MalformedPacket) from None
-        if head[0] >> 4 == Kind.CONNECT:
-            if is_old(body):
-                self.version = Version.V311
-            self.version = version_of(body)
         return read(self.version, head[0], body)
 
     async def _body(self) -> bytes:
-        length = await self._length()
-        if length > MOST_PACKET_BYTES:
-            raise MQTTError(f"A packet may have {MOST_PACKET_BYTES} bytes", Reason.PacketTooLarge)
-        if length <= SMALL_BYTES:
-            return await self._reader.readexactly(length)
-        async with self._large:
+        async with asyncio.timeout(PACKET_S):
+            length = await self._length(MOST_PACKET_BYTES)
+            if length <= SMALL_BYTES:
+                return await self._reader.readexactly(length)
+        async with self._large.turn(length):
             return await self._reader.readexactly(length)
 
-    async def _length(self) -> int:
+    async def _length(self, most: int) -> int:
         length = 0
         for place in range(_MOST_LENGTH_BYTES):
             [byte] = await self._reader.readexactly(1)
             length |= (byte & 0x7F) << 7 * place
-            if byte < 0x80:
+            if byte < 0x80 and length <= most:
                 return length
+            if byte < 0x80:
+                raise MQTTError(f"This packet may have {most} bytes", Reason.PacketTooLarge)
         raise MQTTError("The length of the packet is not written as MQTT has it", Reason.MalformedPacket)
 
     async def send(self, packet: MQTTPacket) -> None:
