@@ -136,6 +136,7 @@ needs-spark:
 .PHONY: needs-clients
 needs-clients:
 	@scripts/need.sh node=nodejs npm=npm nginx=nginx-light dot=graphviz mosquitto_pub=mosquitto-clients
+	@scripts/need.sh --if-offered /usr/bin/aws=awscli
 	@$(MAKE) --silent $(NODE_MODULES)
 
 $(NODE_MODULES): $(JAVASCRIPT)/package.json $(JAVASCRIPT)/package-lock.json
