@@ -3,13 +3,12 @@
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
-from tests.docs.need import missing, provide
+from tests.docs import reader
+from tests.docs.need import missing
 from tests.docs.page import Page
-from tests.docs.reader import Reader
 
 AT_ONCE = 3
 
@@ -24,7 +23,7 @@ def read(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
     def begin(page: Page) -> Future[None]:
         if page.name not in readings:
-            readings[page.name] = pool.submit(_read, page, tmp_path_factory.mktemp("page"))
+            readings[page.name] = pool.submit(reader.read, page, tmp_path_factory.mktemp("page"))
         return readings[page.name]
 
     # The pages with most to do first. With xdist each worker has only some of the tests, and knows them one by one.
@@ -40,12 +39,3 @@ def _wanted(session: pytest.Session) -> list[Page]:
     """The pages of all tests that are going to be run."""
     tests = [item for item in session.items if isinstance(item, pytest.Function) and "read" in item.fixturenames]
     return [page for test in tests if isinstance(page := test.callspec.params["page"], Page)]
-
-
-def _read(page: Page, folder: Path) -> None:
-    provide(page, folder)
-    reader = Reader(page, folder)
-    try:
-        reader.read()
-    finally:
-        reader.close()

@@ -1,6 +1,6 @@
 """What a page needs beyond Python: `<!-- needs: node -->`. `make test` installs it before any test runs.
 
-Pages that need `spark` are read in that stage, by tests/integration/spark/test_page.py.
+Pages that need `spark` or `jms` are read in that stage, by its own test_page.py.
 """
 
 import os
@@ -12,12 +12,20 @@ from tests.docs.page import ROOT, Page
 
 _NEEDS = re.compile(r"^<!-- needs: (\w+) -->$", re.MULTILINE)
 _PACKAGES = ROOT / "tests" / "integration" / "javascript" / "node_modules"
+_JARS = ROOT / ".setup" / "jms"
+# Stages that read their pages themselves.
+_STAGES = {"spark", "jms"}
 # Debian keeps servers where only root's PATH looks.
 PATH = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/usr/local/sbin"])
 
 
-def is_for_spark(page: Page) -> bool:
-    return "spark" in _NEEDS.findall(page.text)
+def is_for(need: str, page: Page) -> bool:
+    """Whether the page says that it needs this program, or this stage of tests."""
+    return need in _NEEDS.findall(page.text)
+
+
+def has_own_stage(page: Page) -> bool:
+    return any(is_for(stage, page) for stage in _STAGES)
 
 
 def missing(page: Page) -> list[str]:
@@ -29,5 +37,8 @@ def missing(page: Page) -> list[str]:
 
 def provide(page: Page, folder: Path) -> None:
     """Put what was installed where a reader would have it."""
-    if "node" in _NEEDS.findall(page.text):
+    if is_for("node", page):
         (folder / "node_modules").symlink_to(_PACKAGES)
+    if is_for("jms", page):
+        (folder / "lib").symlink_to(_JARS / "lib")
+        (folder / "spring").symlink_to(_JARS / "spring")

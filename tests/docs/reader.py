@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.docs.expected import is_as_shown, pattern, plain
+from tests.docs.need import provide
 from tests.docs.page import Block, Page
 from tests.docs.repl import Python, Repl, Shell
 from tests.support.environment import isolated
@@ -17,10 +18,22 @@ from tests.support.server import Server
 _START_TIMEOUT_S = 30
 # The same for what is done in it meanwhile.
 _SEEN_TIMEOUT_S = 240
+# A program may wait for its long poll before it ends.
+_END_TIMEOUT_S = 60
 # The default port, and those that pages use beside it.
 _PORT = re.compile(r"\b(?:93[0-9]{2}|1883|5683)\b")
 # A page has to tell these itself.
 _UNSAID = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION", "AWS_REGION")
+
+
+def read(page: Page, folder: Path) -> None:
+    """Returns when all of the page was done as it says; fails where it went another way."""
+    provide(page, folder)
+    reader = Reader(page, folder)
+    try:
+        reader.read()
+    finally:
+        reader.close()
 
 
 class Reader:
@@ -106,7 +119,7 @@ class Reader:
     def _end(self, terminal: str) -> None:
         process = self._terminals.pop(terminal, None)
         if process is not None and process.exit_code is None:
-            process.stop(timeout_s=20)
+            process.stop(_END_TIMEOUT_S)
 
     def close(self) -> None:
         self._shell.close()

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.docs.conftest import Read
-from tests.docs.need import is_for_spark, missing
+from tests.docs.need import has_own_stage, missing
 from tests.docs.page import PICTURES, Page, pages
 
 # What contributors and measurements have to say is no code for users.
@@ -12,7 +12,7 @@ CODED = [page for page in pages() if page.name != "CONTRIBUTING.md" and "benchma
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in CODED if any(block.is_run for block in page.blocks()) and not is_for_spark(page)],
+    [page for page in CODED if any(block.is_run for block in page.blocks()) and not has_own_stage(page)],
     ids=lambda page: page.name,
 )
 def test_what_a_page_tells_to_do_does_what_it_shows(page: Page, read: Read) -> None:

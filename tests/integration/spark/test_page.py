@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.need import is_for_spark, provide
+from tests.docs.need import is_for
 from tests.docs.page import Page, pages
-from tests.docs.reader import Reader
+from tests.docs.reader import read
 
-PAGES = [page for page in pages() if is_for_spark(page)]
+PAGES = [page for page in pages() if is_for("spark", page)]
 
 
 def test_there_are_such_pages() -> None:
@@ -17,9 +17,4 @@ def test_there_are_such_pages() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_tells_to_do_does_what_it_shows(page: Page, tmp_path: Path, environment: None) -> None:
-    provide(page, tmp_path)
-    reader = Reader(page, tmp_path)
-    try:
-        reader.read()
-    finally:
-        reader.close()
+    read(page, tmp_path)
