@@ -9,12 +9,13 @@ JAVASCRIPT := tests/integration/javascript
 QUERY_SDK := .setup/query-sdk
 NODE_MODULES := $(JAVASCRIPT)/node_modules/.package-lock.json
 CASSANDRA_JARS := .setup/cassandra/lib/fetched
+JMS := .setup/jms
 
 # Tests start hundreds of programs: each would compile all its modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 # What `make test` runs, in this order; each but lint is also `make test-<stage>`.
-STAGES := lint test-quick test-redis test-cassandra $(if $(wildcard tests/faults/test_*.py),test-faults) test-gateway test-clients test-query test-spark
+STAGES := lint test-quick test-redis test-cassandra $(if $(wildcard tests/faults/test_*.py),test-faults) test-gateway test-clients test-query test-jms test-spark
 
 # Contracts that take their time, because clients in them do: they run with the faults.
 SLOW := tests/contract/abuse tests/contract/transport
@@ -50,12 +51,12 @@ environment:
 	@scripts/environment.sh all
 
 .PHONY: test
-test: setup needs-clients needs-spark ## everything CI runs: lint, then all stages of tests
+test: setup needs-clients needs-spark jms-program ## everything CI runs: lint, then all stages of tests
 	@scripts/stages.sh $(MAKE) $(STAGES)
 
 .PHONY: test-quick
 test-quick: environment ## tests that need Python alone; a few minutes
-	$(PYTEST) tests --ignore tests/integration --ignore tests/faults --ignore tests/redis --ignore tests/cassandra --ignore tests/kubernetes --ignore tests/gateway $(patsubst %,--ignore %,$(SLOW) $(PAGES)) $(ARGS)
+	$(PYTEST) tests --ignore tests/integration --ignore tests/faults --ignore tests/redis --ignore tests/cassandra --ignore tests/kubernetes --ignore tests/gateway --ignore tests/jms $(patsubst %,--ignore %,$(SLOW) $(PAGES)) $(ARGS)
 
 .PHONY: test-redis
 test-redis: environment ## the store on real Redis servers: its contract, kills, and servers that come back; front-ends that come and go
@@ -96,6 +97,10 @@ $(QUERY_SDK)/installed: tests/integration/query-sdk.txt | setup
 		$(BIN)/pip install --quiet --no-deps --target $(QUERY_SDK) --requirement $<
 	@touch $@
 
+.PHONY: test-jms
+test-jms: environment jms-program ## a JMS program and Spring Cloud AWS, in Java, against a real server
+	$(PYTEST) tests/jms $(ARGS)
+
 .PHONY: test-spark
 test-spark: setup needs-spark ## queues as tables and traces on Spark, on this machine and on a small cluster
 	@scripts/need.sh redis-server=redis-server
@@ -127,6 +132,21 @@ $(CASSANDRA_JARS): scripts/cassandra/pom.xml
 	@echo 'rockdove: fetching Cassandra with Maven' >&2
 	@rm -rf $(@D)
 	@mvn -B -q -f $< -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$(@D) org.apache.maven.plugins:maven-dependency-plugin:3.10.0:copy-dependencies
+	@touch $@
+
+.PHONY: jms-program
+jms-program:
+	@scripts/need.sh javac=default-jdk-headless mvn=maven
+	@$(MAKE) --silent $(JMS)/built
+
+# A goal without its plugin's version: the poms have that.
+COPY_JARS := org.apache.maven.plugins:maven-dependency-plugin:copy-dependencies
+
+$(JMS)/built: tests/jms/pom.xml tests/jms/spring/pom.xml $(shell find tests/jms/src -name '*.java')
+	@echo 'rockdove: building the JMS program with Maven' >&2
+	@rm -rf $(JMS)
+	@mvn -B -q -f tests/jms/pom.xml compile $(COPY_JARS)
+	@mvn -B -q -f tests/jms/spring/pom.xml $(COPY_JARS)
 	@touch $@
 
 .PHONY: needs-spark
