@@ -84,3 +84,16 @@ def test_after_unsubscribing_nothing_comes(mqtt: Gateway, client: Client, queue:
         assert device.publish_and_wait(f"queues/{queue}", "second") is not None
         [message] = client.receive(queue, wait_s=5)
         assert message.body == "second"
+
+
+def test_the_same_topic_twice_in_one_packet(mqtt: Gateway, client: Client, queue: str) -> None:
+    """It counts once, and ends once."""
+    with Device(mqtt.port) as device:
+        assert device.subscribe(f"queues/{queue}", f"queues/{queue}") == [1, 1]
+        client.send(queue, "first")
+        device.wait_for(1)
+        wait_until(lambda: is_empty(client, queue), "deletion")
+        device.paho.unsubscribe(f"queues/{queue}")
+        assert device.publish_and_wait(f"queues/{queue}", "second") is not None
+        [message] = client.receive(queue, wait_s=5)
+        assert message.body == "second"

@@ -308,14 +308,16 @@ class Connection:
             raise Ending(Reason.SubscriptionIdentifiersNotSupported, "subscriptions have no identifiers here")
         reasons: list[Reason] = []
         properties = MQTTSubAckProps()
-        begun = []
+        # By topic: one packet may name the same one twice.
+        opened: dict[str, tuple[Delivery, list[Message]]] = {}
         for topic, options in packet.topics:
             if options & _QOS == _QOS or options & _RETAIN_HANDLING == _RETAIN_HANDLING:
                 raise Ending(Reason.MalformedPacket, "there are no such options of a subscription")
             qos = min(options & _QOS, 1)
+            opened.pop(topic, None)
             try:
                 delivery = await self._delivery(topic, qos, visitor, outbox)
-                begun.append((delivery, await self._open(topic, delivery)))
+                opened[topic] = delivery, await self._open(topic, delivery)
             except Ending as ending:
                 self._warn("not subscribed", ending)
                 reasons.append(ending.reason)
@@ -324,7 +326,7 @@ class Connection:
             else:
                 reasons.append(Reason(qos))
         await self._stream.send(MQTTSubAckPacket(packet.packet_id, reasons, properties))
-        for delivery, messages in begun:
+        for delivery, messages in opened.values():
             delivery.begin(messages)
 
     async def _delivery(self, topic: str, qos: int, visitor: Visitor, outbox: Outbox) -> Delivery:
@@ -338,9 +340,7 @@ class Connection:
         queue = self._gateway.commands.queue(topic)
         if queue is None:
             raise Ending(Reason.TopicFilterInvalid, f"no queue stands for the topic {topic!r}; queues/NAME always does")
-        former = self._deliveries.pop(topic, None)
-        if former is not None:
-            await former.close()
+        await self._stop(topic)
         if len(self._deliveries) >= MOST_SUBSCRIPTIONS:
             raise Ending(Reason.QuotaExceeded, f"a client can have {MOST_SUBSCRIPTIONS} subscriptions")
         delivery = self._deliveries[topic] = Delivery(visitor.client, queue, topic, qos, outbox, self._gateway.seldom)
@@ -359,11 +359,15 @@ class Connection:
     async def _unsubscribe(self, packet: MQTTUnsubscribePacket) -> None:
         reasons = []
         for topic in packet.topics:
-            delivery = self._deliveries.pop(topic, None)
-            if delivery is not None:
-                await delivery.close()
-            reasons.append(Reason.NoSubscriptionExisted if delivery is None else Reason.Success)
+            reasons.append(Reason.Success if await self._stop(topic) else Reason.NoSubscriptionExisted)
         await self._stream.send(MQTTUnsubAckPacket(packet.packet_id, reasons))
+
+    async def _stop(self, topic: str) -> bool:
+        """Whether there was something to stop."""
+        delivery = self._deliveries.pop(topic, None)
+        if delivery is not None:
+            await delivery.close()
+        return delivery is not None
 
     def _warn(self, what: str, ending: Ending) -> None:
         self._gateway.seldom.warn(
