@@ -126,7 +126,7 @@ class Exchange:
         self._operation = self.trace_id = None
         self._accepts_json = self._is_rest = False
         try:
-            if not _PLAIN.issuperset(headers) and self._is_settled(method, headers):
+            if not _PLAIN.issuperset(headers) and self._is_settled(method, url, headers):
                 return
             target = headers.get(b"X-Amz-Target") or lower(headers).get(b"x-amz-target")
             if target is not None and method == b"POST":
@@ -141,7 +141,7 @@ class Exchange:
             else:
                 self.asked = (method, url, body)
                 path, _, parameters = origin_form(url).partition(b"?")
-                self._is_rest = path.startswith(rest.PREFIX)
+                self._is_rest = _is_rest(path)
                 if not self._is_rest and self._is_page(method, url):
                     return
                 self._json = self.plain = False
@@ -187,7 +187,7 @@ class Exchange:
     def _let_go(self) -> None:
         self._served_headers, self.trace_id, self.asked = _NO_HEADERS, None, _NOTHING
 
-    def _is_settled(self, method: bytes, spelled: dict[bytes, bytes]) -> bool:
+    def _is_settled(self, method: bytes, url: bytes, spelled: dict[bytes, bytes]) -> bool:
         """Whether the request has its answer already. Whoever may not ask, and what cannot be read, is a fault."""
         self._head_only = method == b"HEAD"
         headers = lower(spelled)
@@ -197,6 +197,7 @@ class Exchange:
         if _TRACE_ID in headers:
             self.trace_id = headers[_TRACE_ID].decode("latin-1")
         self._json = b"x-amz-target" in headers
+        self._is_rest = not self._json and _is_rest(url)
         self._to_browser = self._site.origins.admit(headers, self.secure)
         if headers.get(b"content-encoding", b"identity").lower() != b"identity":
             raise UnsupportedMediaType()
@@ -359,10 +360,10 @@ class Exchange:
         self._site.erred("", status)
         self._write(status, b"text/plain", text + b"\n")
 
-    def refuse_body(self, json: bool, most: int, head_only: bool) -> None:
+    def refuse_body(self, url: bytes, json: bool, most: int, head_only: bool) -> None:
         """A request's body is larger than ``most`` bytes: its client gets a fault, and is hung up on."""
         self._outlet.state, self._head_only = LAST, head_only
-        self._json, self._operation, self._accepts_json, self._is_rest = json, None, False, False
+        self._json, self._operation, self._accepts_json, self._is_rest = json, None, False, _is_rest(url)
         self.fail(RequestTooLarge(f"The request must be at most {most} bytes long."))
 
     @property
@@ -391,3 +392,8 @@ def _learn(names: Collection[bytes]) -> None:
         _PLAIN.clear()
     if len(names) <= _MOST_PLAIN:
         _PLAIN.update([name for name in names if len(name) <= _LONGEST_PLAIN])
+
+
+def _is_rest(url: bytes) -> bool:
+    """Whether a request that names no operation is a message over plain HTTP."""
+    return origin_form(url).startswith(rest.PREFIX)

@@ -267,8 +267,9 @@ class Intake:
         if self._outlet.state is not IDLE or self._pipeline.ahead:
             self.refuse(413, b"The request is too large.")
             return
+        url = b"".join(self._url)
         self._forget()
-        self._call.refuse_body(b"x-amz-target" in headers, self._limits.max_body_bytes, self._is_head())
+        self._call.refuse_body(url, b"x-amz-target" in headers, self._limits.max_body_bytes, self._is_head())
 
     def _is_head(self) -> bool:
         return self._parser.get_method() == b"HEAD"

@@ -115,10 +115,21 @@ def test_web_pages_take_nothing(web: Web, queue: SqsQueue) -> None:
     queue.send("secret")
     assert error(web.request("GET", path(queue), b"", BROWSER)) == (403, "AccessDenied")
     foreign = {"Origin": "https://example.com"}
-    assert web.request("GET", path(queue), b"", foreign).status == 403
-    assert web.request("POST", path(queue), b"x", foreign).status == 403
+    assert error(web.request("GET", path(queue), b"", foreign)) == (403, "AccessDenied")
+    assert error(web.request("POST", path(queue), b"x", foreign)) == (403, "AccessDenied")
     assert web.request("GET", path(queue), b"", {"Host": "rebound.example.com"}).status == 403
     assert queue.bodies() == ["secret"]
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br"])
+def test_a_body_that_is_encoded(web: Web, queue: SqsQueue, coding: str) -> None:
+    reply = web.request("POST", path(queue), b"x", {"Content-Encoding": coding})
+    assert error(reply) == (415, "UnsupportedMediaType")
+
+
+def test_a_body_that_is_too_large_for_any_request(web: Web, queue: SqsQueue) -> None:
+    web.close()
+    assert error(web.request("POST", path(queue), b"x" * 9_000_000)) == (413, "RequestEntityTooLarge")
 
 
 def test_a_long_poll(live: RunningService, make_live: QueueMaker) -> None:
