@@ -164,8 +164,8 @@ def test_coap(coap: Gateway, client: Client, queue: str, rng: random.Random) -> 
 def test_a_datagram_that_cannot_be_read(coap: Gateway) -> None:
     """A confirmable one is reset, with its own number; all others get no answer, as the protocol has it."""
     with datagrams(coap) as device:
-        # A token longer than the message, one longer than any, and an option's length that is reserved.
-        for number, rest in enumerate((b"\x48\x02{}abc", b"\x49\x02{}abcdefghi", b"\x40\x02{}\xf0")):
+        # A token longer than the message, one longer than any, an option's length and a code that are reserved.
+        for number, rest in enumerate((b"\x48\x02{}abc", b"\x49\x02{}abcdefghi", b"\x40\x02{}\xf0", b"\x40\x21{}")):
             mid = struct.pack(">H", 1_000 + number)
             wrong = rest.replace(b"{}", mid)
             for silent in (b"", b"\x40", b"\x90" + wrong[1:], b"\x50" + wrong[1:]):

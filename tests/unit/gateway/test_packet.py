@@ -22,7 +22,7 @@ from ohmqtt.packet import (
     MQTTUnsubscribePacket,
 )
 
-from rockdove.gateway.mqtt.packet import Version, read, version_of, write
+from rockdove.gateway.mqtt.packet import Version, check_flags, read, version_of, write
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0+#"), min_size=1, max_size=20)
 
@@ -89,6 +89,7 @@ def test_subscribe_and_unsubscribe(topics: list[tuple[str, int]], id: int) -> No
         (MQTTConnAckPacket(Reason.BadUserNameOrPassword), "20020004"),
         (MQTTConnAckPacket(Reason.ServerUnavailable), "20020003"),
         (MQTTConnAckPacket(Reason.TopicNameInvalid), "20020005"),
+        (MQTTConnAckPacket(Reason.MalformedPacket), ""),
         (MQTTPubAckPacket(258), "40020102"),
         (MQTTSubAckPacket(1, [Reason.GrantedQoS1, Reason.NotAuthorized]), "900400010180"),
         (MQTTUnsubAckPacket(1, [Reason.Success]), "b0020001"),
@@ -97,6 +98,23 @@ def test_subscribe_and_unsubscribe(topics: list[tuple[str, int]], id: int) -> No
 )
 def test_answers(packet: Any, written: str) -> None:
     assert write(Version.V311, packet).hex() == written
+
+
+@pytest.mark.parametrize(
+    ("version", "flags"),
+    [(Version.V311, 0x08), (Version.V5, 0x20), (Version.V311, 0x1C), (Version.V5, 0x1C), (Version.V311, 0x40)],
+    ids=["will's QoS without will", "retained without will", "QoS 3", "QoS 3 in 5", "password without user"],
+)
+def test_flags_that_contradict_each_other(version: Version, flags: int) -> None:
+    with pytest.raises(MQTTError) as refused:
+        check_flags(version, string("MQTT") + bytes([version, flags]))
+    assert refused.value.reason_code is Reason.MalformedPacket
+
+
+def test_flags_that_do_not() -> None:
+    check_flags(Version.V5, string("MQTT") + bytes([5, 0x40]))
+    for flags in (0, 0x02, 0x2C, 0x34, 0xC2, 0x80):
+        check_flags(Version.V311, string("MQTT") + bytes([4, flags]))
 
 
 @given(head=st.integers(0, 255), body=st.binary(max_size=60), version=st.sampled_from(Version))

@@ -17,6 +17,9 @@ _VERSION = 1
 _RESET = 0x70
 _TOKEN = 0x0F
 _LONGEST_TOKEN = 8
+# Classes of codes: the first three bits.
+_CLASS_BITS = 5
+_RESERVED = (1, 6, 7)
 
 log = logging.getLogger("rockdove")
 
@@ -34,6 +37,8 @@ class Datagrams(MessageInterfaceUDP6):  # type: ignore[misc]
             if len(data) < _HEAD_BYTES + (data[0] & _TOKEN if data else 0) or data[0] & _TOKEN > _LONGEST_TOKEN:
                 # What the library takes for a shorter token, or for an option.
                 raise UnparsableMessage("The token is not as long as the message says")
+            if data[1] >> _CLASS_BITS in _RESERVED:
+                raise UnparsableMessage("There is no such code in datagrams")
             message = Message.decode(data, UDP6EndpointAddress(address, self))
             if self._has_no_room_for(message):
                 self._refuse(message, address)

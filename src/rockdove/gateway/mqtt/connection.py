@@ -1,6 +1,7 @@
 """A connection of a client, from its first packet to its end."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Coroutine
 from functools import partial
@@ -47,6 +48,8 @@ from rockdove.gateway.service import Visitor
 # Seconds that a client has for its first packet, and for reading why its connection ends.
 GREETING_S = 10.0
 GOODBYE_S = 2.0
+# Seconds for answers, when the gateway ends the connection.
+FINISH_S = 3.0
 # Publications of one connection that are under way; then nothing more is read, and no PINGREQ answered. Most clients
 # send 20 of QoS 1 at a time, and any number of QoS 0.
 AHEAD = 1_000
@@ -178,8 +181,17 @@ class Connection:
         ]
         ends: list[asyncio.Future[Any]] = [self._end, *self._tasks]
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        if self._end.done():
+            await self._finish(self._tasks[0])
         ending: Ending | None = next(each for each in ends if each.done()).result()
         return ending
+
+    async def _finish(self, reading: "asyncio.Task[Ending | None]") -> None:
+        """Nothing more is read; what was read is acknowledged, if that does not take long."""
+        reading.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FINISH_S):
+                await self._sent.join()
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> Ending | None:
         try:
@@ -298,6 +310,7 @@ class Connection:
             if packet_id:
                 properties = MQTTPubAckProps(ReasonString=text) if text and greeted.may_explain else MQTTPubAckProps()
                 await self._stream.send(MQTTPubAckPacket(packet_id, reason, properties))
+            self._sent.task_done()
 
     # What the client wants to get.
 

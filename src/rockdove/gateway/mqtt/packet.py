@@ -21,7 +21,7 @@ from ohmqtt.serialization import encode_string, encode_uint16, encode_varint
 # The properties of a packet that has none.
 _NONE = b"\x00"
 _UINT16 = struct.Struct(">H")
-_WILL = 0x04
+_WILL, _WILL_QOS, _WILL_RETAIN, _PASSWORD, _USER = 0x04, 0x18, 0x20, 0x40, 0x80
 # What 3.1.1 says instead.
 _RETURN_CODES = {
     Reason.Success: 0,
@@ -33,6 +33,8 @@ _RETURN_CODES = {
     Reason.NotAuthorized: 5,
 }
 _FAILURE = 0x80
+# It has no word for these, and hangs up.
+_UNSAID = (Reason.MalformedPacket, Reason.ProtocolError, Reason.PacketTooLarge)
 
 
 class Version(IntEnum):
@@ -55,6 +57,17 @@ def version_of(body: bytes) -> Version:
     if body[:6] != b"\x00\x04MQTT":
         raise MQTTError("This is no CONNECT packet of MQTT", Reason.MalformedPacket)
     return Version(body[6])
+
+
+def check_flags(version: Version, body: bytes) -> None:
+    """Of a CONNECT packet: what the library does not look at. Raises `MQTTError`."""
+    flags = body[7] if len(body) > 7 else 0
+    if not flags & _WILL and flags & (_WILL_QOS | _WILL_RETAIN):
+        raise MQTTError("There is no will, and it is said how to publish it", Reason.MalformedPacket)
+    if flags & _WILL_QOS == _WILL_QOS:
+        raise MQTTError("There is no such quality of service", Reason.MalformedPacket)
+    if version is Version.V311 and flags & _PASSWORD and not flags & _USER:
+        raise MQTTError("There is a password, and no user name", Reason.MalformedPacket)
 
 
 def read(version: Version, head: int, body: bytes) -> MQTTPacket:
@@ -115,6 +128,8 @@ def write(version: Version, packet: MQTTPacket) -> bytes:
     if version is Version.V5:
         return packet.encode()
     match packet:
+        case MQTTConnAckPacket() if packet.reason_code in _UNSAID:
+            return b""
         case MQTTConnAckPacket():
             code = _RETURN_CODES.get(packet.reason_code, 5)
             return bytes([Kind.CONNACK << 4, 2, packet.session_present, code])

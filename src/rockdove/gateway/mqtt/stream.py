@@ -8,7 +8,7 @@ from ohmqtt.mqtt_spec import MQTTReasonCode as Reason
 from ohmqtt.packet import MQTTConnectPacket, MQTTPacket
 
 from rockdove.gateway.mqtt.large import PACKET_S, SMALL_BYTES, Large
-from rockdove.gateway.mqtt.packet import Version, is_old, read, version_of, write
+from rockdove.gateway.mqtt.packet import Version, check_flags, is_old, read, version_of, write
 
 # As large as a message may be, with a topic and properties.
 MOST_PACKET_BYTES = 1_048_576 + 65_536
@@ -45,6 +45,7 @@ class Stream:
         if is_old(body):
             self.version = Version.V311
         self.version = version_of(body)
+        check_flags(self.version, body)
         packet = read(self.version, head[0], body)
         assert isinstance(packet, MQTTConnectPacket)
         return packet
@@ -99,6 +100,11 @@ class Stream:
         """What was written goes out first, if the client reads it in time."""
         try:
             async with asyncio.timeout(within_s):
+                if self._writer.can_write_eof():
+                    self._writer.write_eof()
+                    # To close while the client still sends would take away from it what it has not read yet.
+                    while await self._reader.read(SMALL_BYTES):
+                        pass
                 self._writer.close()
                 await self._writer.wait_closed()
         except (TimeoutError, OSError):
