@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiocoap import Context
 from aiocoap.message import Message
-from aiocoap.numbers.codes import CSM, GET, POST, PUT, Code
+from aiocoap.numbers.codes import ABORT, CSM, GET, POST, PUT, Code
 from aiocoap.transports.tcp import _decode_message, _extract_message_size, _serialize
 
 from rockdove.client import Client, Credentials
@@ -154,7 +154,9 @@ def test_the_service_is_away(
         assert set(stored) <= set(empty(client, queue)) <= {*stored, "too early"}
 
 
-def post_over_tls(gateway: Gateway, authority: Authority, path: str, query: Sequence[str]) -> Message:
+def post_over_tls(
+    gateway: Gateway, authority: Authority, path: str, query: Sequence[str], broken: bool = False
+) -> Message:
     """By hand: the library's own client leaves its connections open."""
     request = Message(code=POST, uri_path=path.split("/"), uri_query=query, payload=b"x", _token=b"t")
     with (
@@ -162,13 +164,14 @@ def post_over_tls(gateway: Gateway, authority: Authority, path: str, query: Sequ
         authority.client().wrap_socket(plain, server_hostname="127.0.0.1") as connection,
     ):
         # What both sides begin with: their capabilities, of which there are none.
-        connection.sendall(bytes([0, CSM]) + _serialize(request))
+        sent = _serialize(request)
+        connection.sendall(bytes([0, CSM]) + (sent.replace(b"jobs", b"jo\xff\xfe") if broken else sent))
         heard = b""
         while piece := connection.recv(65_536):
             heard += piece
             while (sizes := _extract_message_size(heard)) is not None and sum(sizes) <= len(heard):
                 message, heard = _decode_message(heard[: sum(sizes)]), heard[sum(sizes) :]
-                if message.code.is_response():
+                if message.code.is_response() or message.code == ABORT:
                     return message
     raise AssertionError("no answer")
 
@@ -198,3 +201,6 @@ def test_accounts_and_tls(
             found = post_over_tls(gateway, authority, "queues/jobs", query)
             assert (query, found.code.dotted) == (query, code)
         assert empty(office, "jobs") == ["x", "x"]
+        # An option that is no text ends the connection with a word of why.
+        assert post_over_tls(gateway, authority, "queues/jobs", [], broken=True).code == ABORT
+        assert "Traceback" not in gateway.log

@@ -23,6 +23,7 @@ class Got(NamedTuple):
     payload: bytes
     qos: int
     properties: Any
+    mid: int
 
 
 class Device:
@@ -143,7 +144,7 @@ class Device:
         self._note(lambda: self.answers.update({mid: reason}))
 
     def _on_message(self, client: Any, data: Any, message: Any) -> None:
-        got = Got(message.topic, message.payload, message.qos, getattr(message, "properties", None))
+        got = Got(message.topic, message.payload, message.qos, getattr(message, "properties", None), message.mid)
         self._note(lambda: self.got.append(got))
 
 

@@ -6,7 +6,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-from rockdove.client import AsyncClient, Basic, Bearer, Nobody, Outgoing, Retry
+from rockdove.client import AsyncClient, Basic, Bearer, Nobody, Outgoing, Retry, Unreachable
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.core.errors import Fault
 from rockdove.gateway.budget import Budget
@@ -18,6 +18,7 @@ Identity = Basic | Bearer | Nobody
 LANES = 8
 # Of devices that come in, so many are asked for at once; for some seconds, those of the same account are not.
 ASKED_AT_ONCE = 8
+ASKED_S = 10.0
 KNOWN_S = 5.0
 # What a message takes beside its bytes.
 _OVERHEAD_BYTES = 2_048
@@ -102,12 +103,14 @@ class Service:
             visitor = self._visitors[identity] = Visitor(self._client(identity), self._budget)
         visitor.guests += 1
         try:
-            async with self._asking:
+            async with asyncio.timeout(ASKED_S), self._asking:
                 if not visitor.is_known():
                     await visitor.client.list_queues(limit=1)
                     visitor.was_asked_for()
         except BaseException as error:
             await self.leave(identity)
+            if isinstance(error, TimeoutError):
+                raise Unreachable(self.endpoint, "it does not answer", "look at its log") from None
             refused = refusal(error) if isinstance(error, Fault) else None
             if refused is not None:
                 raise refused from None

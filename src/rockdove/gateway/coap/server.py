@@ -16,6 +16,7 @@ from rockdove.server.listener import bind
 
 # Seconds for answers, at the end.
 _CLOSE_S = 5.0
+_HANDSHAKE_S = 20.0
 _LOG = "rockdove-coap"
 
 
@@ -83,7 +84,7 @@ class _Tls(TLSServer):  # type: ignore[misc]
             self._pool.add(connection)
             return connection
 
-        self.server = await loop.create_server(connected, sock=bound, ssl=tls)
+        self.server = await loop.create_server(connected, sock=bound, ssl=tls, ssl_handshake_timeout=_HANDSHAKE_S)
         return self
 
 
@@ -94,3 +95,10 @@ class _Connection(TcpConnection):  # type: ignore[misc]
         super().connection_made(transport)
         if not self.is_welcome:
             self.abort("The gateway has as many connections as it may have.")
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            super().data_received(data)
+        except Exception:
+            # Such as an option that is no text where it should be.
+            self.abort("A message cannot be read.")

@@ -17,6 +17,8 @@ from rockdove.server.seldom import Seldom
 PAUSE_S = 2.0
 # Seconds for giving messages back when the client has gone.
 GIVE_BACK_S = 5.0
+# Of messages of one queue that a client has not acknowledged, about so many bytes are in memory.
+AT_ONCE_BYTES = 262_144
 
 
 class Delivery:
@@ -32,10 +34,12 @@ class Delivery:
         self._task: asyncio.Task[None] | None = None
         # Receipt handles of messages that are on their way.
         self._held: set[str] = set()
+        # Of messages to receive at a time: one, until it is known how large they are.
+        self._limit = 1
 
     async def open(self) -> list[Message]:
         """The first messages, if there are any. Raises faults, `Unreachable` and `UnexpectedAnswer`."""
-        messages = await self._client.receive(self._queue, limit=MAX_RECEIVE, wait_s=0)
+        messages = await self._client.receive(self._queue, limit=self._limit, wait_s=0)
         self._hold(messages)
         return messages
 
@@ -58,7 +62,7 @@ class Delivery:
                 # All at once, as far as the client takes them.
                 if not all(await asyncio.gather(*map(self._deliver, messages))):
                     return
-                messages = await self._client.receive(self._queue, limit=MAX_RECEIVE, wait_s=MAX_WAIT_S)
+                messages = await self._client.receive(self._queue, limit=self._limit, wait_s=MAX_WAIT_S)
                 self._hold(messages)
             except (Fault, Unreachable, UnexpectedAnswer) as error:
                 messages = []
@@ -67,6 +71,9 @@ class Delivery:
 
     def _hold(self, messages: list[Message]) -> None:
         self._held.update(message.receipt_handle for message in messages)
+        if messages:
+            largest = max(len(message.body) for message in messages)
+            self._limit = min(max(AT_ONCE_BYTES // largest, 1), MAX_RECEIVE)
 
     async def _deliver(self, message: Message) -> bool:
         """Whether the connection is still there."""
