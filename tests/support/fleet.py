@@ -74,6 +74,7 @@ class Fleet:
         self._back_s = dict.fromkeys(self.devices, 0.0)
         self._is_over = False
         self._sends = True
+        self._rounds = 0
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run)
 
@@ -95,6 +96,9 @@ class Fleet:
     def rest(self) -> None:
         """Send nothing more, and wait for the answers to all that was sent."""
         self._sends = False
+        # A round that has begun before that may send.
+        over = self._rounds + 2
+        self.wait(lambda: self._rounds >= over, "end of the round")
         self.wait(lambda: all(device.is_done for device in self.devices), "answers to all that was sent")
 
     def __enter__(self) -> Self:
@@ -115,6 +119,7 @@ class Fleet:
         try:
             while not self._is_over:
                 self._step()
+                self._rounds += 1
         except BaseException as error:
             self._error = error
 
