@@ -113,7 +113,9 @@ async def _round(server: Server, name: str, way: Way, seconds: float) -> Result:
     async def one() -> None:
         nonlocal messages
         while (began := time.perf_counter()) < end:
-            messages += await way()
+            # In two steps: others count while this one waits.
+            count = await way()
+            messages += count
             took.append(time.perf_counter() - began)
 
     busy, began = cpu_s(server.pid), time.perf_counter()
