@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from rockdove.broker.ask import ask
 from rockdove.broker.feed import Feed
 from rockdove.broker.password import Passwords
+from rockdove.broker.session import PREFIX as SESSION_PREFIX
+from rockdove.broker.session import Sessions
 from rockdove.core import account as rules
 from rockdove.core.account import Account, Key, Token
 from rockdove.core.cipher import Cipher, Unsealable
@@ -86,6 +88,7 @@ class Accounts:
         # The key that it is for.
         self._read: bytes | None = None
         self._passwords = Passwords()
+        self.sessions = Sessions(self._cipher_of_sessions, self.by_id, clock)
         self._by_id: dict[str, Account] = {}
         self._former: set[str] = set()
         self._secrets: dict[str, str] = {}
@@ -126,13 +129,21 @@ class Accounts:
         return self._by_key.get(access_key)
 
     def by_token(self, text: str) -> Account | None:
-        """Whose token this is. None if nobody's, or that of an account that is disabled."""
+        """Whose token this is, or whose session's. None if nobody's, or that of an account that is disabled."""
+        if text.startswith(SESSION_PREFIX):
+            return self._by_session(text)
         parts = rules.token_parts(text)
         known = self._by_token.get(parts[0]) if parts is not None else None
         if parts is None or known is None:
             return None
         account, token = known
         return account if compare_digest(rules.digest_of(parts[1]), token.digest) else None
+
+    def _by_session(self, text: str) -> Account | None:
+        try:
+            return self.sessions.by_token(text)
+        except DataFolderError:
+            return None
 
     def by_secret(self, name: str, secret: str) -> Account | None:
         """The account of that name, or of that access key, if this is one of its secret keys, or one of its tokens."""
@@ -373,6 +384,12 @@ class Accounts:
             self._read = self._key.read()
             self._cipher = None if self._read is None else Cipher(self._read)
         return self._cipher
+
+    def _cipher_of_sessions(self) -> Cipher:
+        cipher = self._cipher_now()
+        if cipher is None:
+            raise self._missing()
+        return cipher
 
     def _cipher_to_seal(self) -> Cipher:
         """What is sealed must open after a restart: under the key that is on disk, which opens all others."""

@@ -207,6 +207,10 @@ class Directory:
         found = {uid: each.numbers for uid, each in self._events.items()}
         return {uid: numbers for uid, numbers in found.items() if any(numbers)}
 
+    def deliveries(self) -> dict[str, list[int]]:
+        """How long messages took to their first delivery, by the queues' uids; see `rockdove.broker.event.Events`."""
+        return {uid: list(each.delivery) for uid, each in self._events.items() if each.delivery is not None}
+
     def __iter__(self) -> Iterator[Queue]:
         """Those at work."""
         return iter(list(self._queues.values()))

@@ -160,7 +160,7 @@ class LeaseRequest(WaitingRequest):
         queue = self._queue
         new = leased.outcome is Outcome.MADE
         if new:
-            queue.events.received += len(leased.entries)
+            queue.events.deliver(leased.entries, leased.made_us)
             queue.events.empty += not leased.entries
         found = [self._delivery(entry, leased.made_us) for entry in leased.entries]
         given = [each for each in found if each is not None]

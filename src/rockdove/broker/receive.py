@@ -383,7 +383,7 @@ class Receive(WaitingRequest):
         if self._over or not self._reply(found):
             give_back(found)
         else:
-            queue.events.received += len(found)
+            queue.events.deliver((each.entry for each in found), self._context.clock.now_us())
         self._end()
         self._pass_on()
 

@@ -12,6 +12,16 @@ def add_account(
     return (yield from ask(request, shape.AddAccountResult))
 
 
+def sign_in(names: Names, name: str, password: str) -> Steps[shape.SignInResult]:
+    """Show the password for the console; gives a session token, which `rockdove.client.Bearer` takes."""
+    return (yield from ask(shape.SignIn(account_name=name, password=password), shape.SignInResult))
+
+
+def renew_session(names: Names) -> Steps[shape.SignInResult]:
+    """A session token for longer, by a client whose credentials are the one that is about to expire."""
+    return (yield from ask(shape.RenewSession(), shape.SignInResult))
+
+
 def list_accounts(names: Names) -> Steps[list[shape.ListedAccount]]:
     """All accounts, in the order of their names."""
     answer = yield from ask(shape.ListAccounts(), shape.ListAccountsResult)

@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from rockdove.client import account, lease, message, publish, queue, task, topic
+from rockdove.client import account, figure, lease, message, publish, queue, task, topic
 from rockdove.client.channel import Channels
 from rockdove.client.credential import AnyCredentials
 from rockdove.client.endpoint import parse_endpoint
@@ -152,6 +152,11 @@ class AsyncClient:
     move_tasks = _awaiting(task.move_tasks)
     cancel_move = _awaiting(task.cancel_move)
 
+    figures = _awaiting(figure.figures)
+    service_figures = _awaiting(figure.service_figures)
+
+    sign_in = _awaiting(account.sign_in)
+    renew_session = _awaiting(account.renew_session)
     add_account = _awaiting(account.add_account)
     list_accounts = _awaiting(account.list_accounts)
     set_account_password = _awaiting(account.set_account_password)

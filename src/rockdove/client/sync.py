@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from rockdove.client import account, lease, message, publish, queue, task, topic
+from rockdove.client import account, figure, lease, message, publish, queue, task, topic
 from rockdove.client.credential import AnyCredentials
 from rockdove.client.endpoint import parse_endpoint
 from rockdove.client.envelope import Envelope, shortened
@@ -140,6 +140,11 @@ class Client:
     move_tasks = _blocking(task.move_tasks)
     cancel_move = _blocking(task.cancel_move)
 
+    figures = _blocking(figure.figures)
+    service_figures = _blocking(figure.service_figures)
+
+    sign_in = _blocking(account.sign_in)
+    renew_session = _blocking(account.renew_session)
     add_account = _blocking(account.add_account)
     list_accounts = _blocking(account.list_accounts)
     set_account_password = _blocking(account.set_account_password)

@@ -18,7 +18,7 @@ from rockdove.server.page import Page
 from rockdove.server.pipeline import Pipeline
 from rockdove.server.timing import Timing
 from rockdove.wire import awsjson, query, queryjson, rest
-from rockdove.wire.operation import Operation
+from rockdove.wire.operation import OPERATIONS, Operation
 from rockdove.wire.shape import Request, Result
 
 _OK_JSON = (
@@ -75,6 +75,7 @@ class Site(Protocol):
         """Something went wrong that should not have."""
 
 
+_SIGN_IN = OPERATIONS["SignIn"].target.encode()
 # What was asked, when nothing is.
 _NOTHING = (b"", b"", b"")
 _NO_HEADERS: dict[bytes, bytes] = {}
@@ -133,7 +134,12 @@ class Exchange:
                 self._json = True
                 self.plain = b"\\" not in body
                 if self._site.accounts.exist:
-                    self.account = self._site.gate.identify(self, method, url, headers, body, again)
+                    # Who signs in has nothing yet to sign with.
+                    self.account = (
+                        self._site.account
+                        if target == _SIGN_IN
+                        else self._site.gate.identify(self, method, url, headers, body, again)
+                    )
                 elif headers.get(b"Host") not in self._site.hosts.known:
                     self._check_host(headers)
                 self._operation = operation = awsjson.operation(target)

@@ -1,4 +1,4 @@
-"""Bad signatures by address: who has had too many lately."""
+"""Bad signatures by address, and wrong passwords by account: who has had too many lately."""
 
 import ipaddress
 import time
@@ -15,10 +15,18 @@ _NETWORK_BITS = 64
 
 
 class Failures:
-    """Counts in a sliding window. The clock is one that never goes back."""
+    """Counts in a sliding window, by what is called an address here. The clock is one that never goes back."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        most: int = MOST_FAILURES,
+        window_s: float = WINDOW_S,
+    ) -> None:
+        """``most`` in ``window_s`` are too many."""
         self._clock = clock
+        self.most = most
+        self._window_s = window_s
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
         # Called with each one that is counted, so that other processes of the service can count it, too.
         self.tell: Callable[[str], None] = lambda place: None
@@ -49,15 +57,30 @@ class Failures:
         """The same for one that another process has seen."""
         now = self._clock()
         times = self._times.setdefault(place, deque())
-        while times and times[0] <= now - WINDOW_S:
-            times.popleft()
+        self._drop_old(times, now)
         self._times.move_to_end(place)
         if len(self._times) > MOST_ADDRESSES:
             self._times.popitem(last=False)
-        if len(times) >= MOST_FAILURES:
+        if len(times) >= self.most:
             return False
         times.append(now)
         return True
+
+    def room(self, place: str) -> int:
+        """How many more are not yet too many."""
+        times = self._times.get(place, deque())
+        self._drop_old(times, self._clock())
+        return self.most - len(times)
+
+    def wait_s(self, place: str) -> float:
+        """Until when there is room again."""
+        if self.room(place) > 0:
+            return 0.0
+        return self._times[place][0] + self._window_s - self._clock()
+
+    def _drop_old(self, times: deque[float], now: float) -> None:
+        while times and times[0] <= now - self._window_s:
+            times.popleft()
 
 
 def _place(address: str) -> str:

@@ -19,6 +19,7 @@ class Figures(Struct):
     """Counted up since the process began.
 
     events: by the queue's uid, in the order of `EVENTS`.
+    deliveries: by the queue's uid; see `rockdove.broker.event.Events`.
     timings: by operation: requests by how long they took, and the seconds of all.
     errors: by operation and HTTP status.
     """
@@ -27,11 +28,11 @@ class Figures(Struct):
     timings: dict[str, tuple[list[int], float]] = field(default_factory=dict)
     errors: dict[str, dict[int, int]] = field(default_factory=dict)
     trace_dropped: int = 0
+    deliveries: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, other: "Figures", sign: int = 1) -> None:
-        for uid, numbers in other.events.items():
-            before = self.events.get(uid, [0] * len(numbers))
-            self.events[uid] = [a + sign * b for a, b in zip(before, numbers, strict=True)]
+        _add(self.events, other.events, sign)
+        _add(self.deliveries, other.deliveries, sign)
         for name, (counts, seconds) in other.timings.items():
             known, so_far = self.timings.get(name, ([0] * len(counts), 0.0))
             self.timings[name] = ([a + sign * b for a, b in zip(known, counts, strict=True)], so_far + sign * seconds)
@@ -48,6 +49,12 @@ class Figures(Struct):
         return NOTHING if numbers is None else Counter(dict(zip(EVENTS, numbers, strict=True)))
 
 
+def _add(total: dict[str, list[int]], other: dict[str, list[int]], sign: int) -> None:
+    for uid, numbers in other.items():
+        before = total.get(uid, [0] * len(numbers))
+        total[uid] = [a + sign * b for a, b in zip(before, numbers, strict=True)]
+
+
 def counted(
     directory: Directory,
     timings: dict[str, Timing],
@@ -56,6 +63,7 @@ def counted(
 ) -> Figures:
     """What this process has counted."""
     figures = Figures(directory.events(), trace_dropped=0 if recorder is None else recorder.dropped)
+    figures.deliveries = directory.deliveries()
     figures.timings = {
         name: (list(timing.counts), timing.seconds) for name, timing in timings.items() if any(timing.counts)
     }

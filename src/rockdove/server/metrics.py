@@ -4,7 +4,6 @@ import asyncio
 import platform
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from functools import partial
 
 from msgspec import Struct
 from prometheus_client import CollectorRegistry, generate_latest
@@ -20,7 +19,6 @@ from prometheus_client.registry import Collector
 from rockdove import __version__
 from rockdove.broker.ask import ask
 from rockdove.broker.broker import Broker
-from rockdove.broker.gather import Gatherer
 from rockdove.broker.queue import Queue
 from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import SECOND_US
@@ -28,25 +26,15 @@ from rockdove.core.errors import Fault
 from rockdove.core.lease import Holding
 from rockdove.server.board import Seat
 from rockdove.server.figures import EVENTS, Figures
+from rockdove.server.level import REST, Level, levels
 from rockdove.server.process import Processes
 from rockdove.server.series import OTHERS, Places
 from rockdove.server.shared import Shared
 from rockdove.server.timing import buckets
 from rockdove.store.base import Counts, Effort
 
-# Queues that are asked for together: they cost the store one transaction, and the others who wait not too long.
-AT_ONCE = 50
-# After a collection, this many times as long as it took passes before the next begins, but at most so many seconds:
-# those who ask without end leave most of the time to others.
-REST = 4
+# Between two collections, at most so many seconds pass.
 MAX_REST_S = 1.0
-
-
-class Level(Struct):
-    """How full a queue is, and how old; None where the store could not tell, or has nothing."""
-
-    counts: Counts | None = None
-    oldest_us: int | None = None
 
 
 class LeasedByQueue(Struct):
@@ -170,31 +158,7 @@ class Metrics:
         return held
 
     async def _levels(self, queues: Iterable[Queue]) -> dict[str, Level]:
-        levels = {queue: Level(Counts(0, 0, 0)) for queue in queues}
-        # Of an empty queue nothing needs to be asked.
-        full = [queue for queue in levels if queue.may_hold_any()]
-        for start in range(0, len(full), AT_ONCE):
-            await self._ask({queue: levels[queue] for queue in full[start : start + AT_ONCE]})
-        return {label(queue): level for queue, level in levels.items()}
-
-    async def _ask(self, levels: dict[Queue, Level]) -> None:
-        """Fill in levels; all questions go to the store in one batch."""
-        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # What could not be told is left open.
-        gatherer = Gatherer(lambda fault: None if told.done() else told.set_result(None))
-
-        def counted(level: Level, counts: Counts) -> None:
-            level.counts = counts
-
-        def aged(level: Level, oldest_us: int | None) -> None:
-            level.oldest_us = oldest_us
-
-        for queue, level in levels.items():
-            level.counts = None
-            self._broker.count(queue, gatherer.part(partial(counted, level)))
-            self._broker.oldest(queue, gatherer.part(partial(aged, level)))
-        gatherer.close()
-        await told
+        return {label(queue): level for queue, level in (await levels(self._broker, queues)).items()}
 
 
 def label(queue: Queue) -> str:

@@ -4,17 +4,18 @@ import asyncio
 import logging
 import socket
 from collections import Counter
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Coroutine
+from typing import Any, cast
 
 from rockdove.core.clock import Clock, SystemClock
 from rockdove.server.background import Background
 from rockdove.server.board import Seat
 from rockdove.server.figures import Figures, counted, decode
+from rockdove.server.live import Live
 from rockdove.server.log import fields
 from rockdove.server.metrics import Metrics
 from rockdove.server.setting import Settings
-from rockdove.server.sharing import FIGURES, METRICS, NAME, SharedFailures
+from rockdove.server.sharing import FIGURES, LIVE, METRICS, NAME, SharedFailures
 from rockdove.server.tracer import Tracer
 from rockdove.server.works import build, make_recorder
 from rockdove.store.remote.frontend import FrontEnd
@@ -67,7 +68,9 @@ class OwnerService:
             self._owner.told[NAME] = tracer.hear_name
         self.background = Background(works.context, works.feed, works.tasks, self._settings.lease_keep_s)
         self._metrics = Metrics(works.broker, self._settings.metrics_queues, self._seat, self._figures)
+        self._live = Live(works.broker, self._seat, self._figures)
         self._owner.calls[METRICS] = self._show_metrics
+        self._owner.calls[LIVE] = self._tell_live
         self._owner.on_leave = self._left
         self._owner.start(listening)
         self.background.start()
@@ -80,6 +83,7 @@ class OwnerService:
             await asyncio.gather(self._task, return_exceptions=True)
         await self.background.close()
         await self._metrics.close()
+        await self._live.close()
         self._owner.close()
         self._store.close()
         if self._recorder is not None:
@@ -88,13 +92,19 @@ class OwnerService:
     # Metrics.
 
     def _show_metrics(self, payload: bytes, done: Callable[[bytes], None]) -> None:
-        task = asyncio.get_running_loop().create_task(self._metrics.text())
+        self._answer_later(self._metrics.text(), done)
+
+    def _tell_live(self, payload: bytes, done: Callable[[bytes], None]) -> None:
+        self._answer_later(self._live.answer(payload), done)
+
+    def _answer_later(self, work: Coroutine[Any, Any, bytes], done: Callable[[bytes], None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
 
         def collected(task: "asyncio.Task[bytes]") -> None:
             if not task.cancelled():
                 error = task.exception()
                 if error is not None:
-                    log.error("the metrics could not be collected", exc_info=error, extra=fields("defect"))
+                    log.error("the figures could not be collected", exc_info=error, extra=fields("defect"))
                 done(b"" if error is not None else task.result())
 
         task.add_done_callback(collected)

@@ -30,11 +30,13 @@ from rockdove.server.board import Board
 from rockdove.server.exchange import Exchange
 from rockdove.server.figures import Figures, counted
 from rockdove.server.gate import Gate
+from rockdove.server.gauges import Gauges, RemoteSource, Source
 from rockdove.server.guard import Guard
 from rockdove.server.host import Hosts
 from rockdove.server.http import Connection
 from rockdove.server.leases import LeaseOperations
 from rockdove.server.listener import Listener
+from rockdove.server.live import Live
 from rockdove.server.log import fields
 from rockdove.server.messages import Messages
 from rockdove.server.metrics import Metrics
@@ -47,6 +49,7 @@ from rockdove.server.requestid import request_ids
 from rockdove.server.seldom import Seldom
 from rockdove.server.setting import Settings
 from rockdove.server.sharing import METRICS, Sharing
+from rockdove.server.signin import SignIns, wrong_passwords
 from rockdove.server.stop import STOP
 from rockdove.server.timing import Timing
 from rockdove.server.tls import Certificate, Names, TlsError
@@ -140,6 +143,9 @@ class Service:
         self.tracer: Tracer | None = None
         self.background: Background | None = None
         self._seldom = Seldom()
+        self._wrong_passwords = wrong_passwords()
+        # None in a front-end.
+        self._live: Live | None = None
 
     async def start(self) -> None:
         """Open the store and listen.
@@ -209,6 +215,8 @@ class Service:
             LeaseOperations(context, self.tracer),
             PublishOperations(context, self.tracer),
             TopicOperations(self.topics, fanout, self.clock),
+            SignIns(self.accounts, self._wrong_passwords, self.feed.catch_up),
+            Gauges(self._source(), self.accounts),
         )
         self.gate = Gate(
             self.accounts, directory, self.topics, self.move_tasks, self.clock, self.trust_proxy, self.may_miss
@@ -239,9 +247,15 @@ class Service:
         text = f"a notification was dropped: the queue does not take it, and there is no other ({why.code})"
         self._seldom.warn("notification-dropped", text, topic=topic, queue=queue)
 
+    def _source(self) -> Source:
+        if self._remote is not None:
+            return RemoteSource(self._remote)
+        self._live = Live(self.broker, self.seat, self._figures)
+        return self._live
+
     def _share(self, remote: RemoteStore) -> None:
         """What counts for the whole service is told to the other front-ends, and asked of the owner."""
-        Sharing(remote, self._counted, self.gate.failures, self.tracer)
+        Sharing(remote, self._counted, self.gate.failures, self._wrong_passwords, self.tracer)
 
     def _counted(self) -> Figures:
         return counted(self.broker.directory, self.timings, self.errors, self.recorder)
@@ -315,6 +329,8 @@ class Service:
         if self.background is not None:
             await self.background.close()
             await self.metrics.close()
+            if self._live is not None:
+                await self._live.close()
         self.store.close()
         if self.recorder is not None:
             await asyncio.to_thread(self.recorder.close, max(began_s + times.ended_s - time(), times.trace_s))
@@ -407,7 +423,14 @@ def certificate(settings: Settings) -> Certificate | None:
 
 
 def _handlers(
-    *rooms: Messages | Queues | AccountOperations | LeaseOperations | PublishOperations | TopicOperations,
+    *rooms: Messages
+    | Queues
+    | AccountOperations
+    | LeaseOperations
+    | PublishOperations
+    | TopicOperations
+    | SignIns
+    | Gauges,
 ) -> dict[str, Handler]:
     """The method for each operation."""
     return {

@@ -8,6 +8,7 @@ import msgspec
 from rockdove.core.errors import StoreError
 from rockdove.server.failures import Failures
 from rockdove.server.figures import Figures, encode
+from rockdove.server.signin import wrong_passwords
 from rockdove.server.tracer import Tracer
 from rockdove.store.remote.owner import Owner
 from rockdove.store.remote.store import RemoteStore
@@ -15,9 +16,13 @@ from rockdove.store.remote.store import RemoteStore
 # What the owner is asked for, and asks for.
 METRICS = "metrics"
 FAILURES = "failures"
+WRONG_PASSWORDS = "wrong-passwords"
+LIVE = "live"
 FIGURES = "figures"
-# What front-ends tell: the address of a bad signature; a message that has kept the id of another queue.
+# What front-ends tell: the address of a bad signature; the account of a wrong password; a message that has kept the id
+# of another queue.
 FAILURE = "failure"
+WRONG_PASSWORD = "wrong-password"
 NAME = "name"
 
 _encode_name = msgspec.msgpack.Encoder().encode
@@ -29,20 +34,30 @@ class Sharing:
     begin anew, and no sum ever falls by a part of it."""
 
     def __init__(
-        self, remote: RemoteStore, counted: Callable[[], Figures], failures: Failures, tracer: Tracer | None
+        self,
+        remote: RemoteStore,
+        counted: Callable[[], Figures],
+        failures: Failures,
+        wrong_passwords: Failures,
+        tracer: Tracer | None,
     ) -> None:
         self._remote = remote
         self._counted = counted
         self._before = Figures()
         remote.on_return = self._begin_anew
         remote.link.questions[FIGURES] = self._figures
-        failures.tell = lambda place: remote.tell(FAILURE, place.encode())
-        remote.told[FAILURE] = partial(_hear_failure, failures)
-        # Those that the front-end had heard of which this one follows.
-        remote.call(FAILURES, b"", partial(_take_failures, failures))
+        self._share(failures, FAILURE, FAILURES)
+        self._share(wrong_passwords, WRONG_PASSWORD, WRONG_PASSWORDS)
         if tracer is not None:
             tracer.tell_name = lambda id, name: remote.tell(NAME, _encode_name((id, name)))
             remote.told[NAME] = tracer.hear_name
+
+    def _share(self, failures: Failures, one: str, all_of_them: str) -> None:
+        remote = self._remote
+        failures.tell = lambda place: remote.tell(one, place.encode())
+        remote.told[one] = partial(_hear_failure, failures)
+        # Those that the front-end had heard of which this one follows.
+        remote.call(all_of_them, b"", partial(_take_failures, failures))
 
     def _begin_anew(self) -> None:
         self._before = self._counted()
@@ -66,9 +81,10 @@ class SharedFailures:
     """What front-ends have told the owner, for those that begin later."""
 
     def __init__(self, owner: Owner) -> None:
-        self._failures = Failures()
-        owner.told[FAILURE] = partial(_hear_failure, self._failures)
-        owner.calls[FAILURES] = self._show
+        _keep(owner, Failures(), FAILURE, FAILURES)
+        _keep(owner, wrong_passwords(), WRONG_PASSWORD, WRONG_PASSWORDS)
 
-    def _show(self, payload: bytes, done: Callable[[bytes], None]) -> None:
-        done(msgspec.msgpack.encode(self._failures.recent()))
+
+def _keep(owner: Owner, failures: Failures, one: str, all_of_them: str) -> None:
+    owner.told[one] = partial(_hear_failure, failures)
+    owner.calls[all_of_them] = lambda payload, done: done(msgspec.msgpack.encode(failures.recent()))

@@ -27,6 +27,28 @@ class AddAccountResult(Hidden, Result, kw_only=True):
     secret_key: str
 
 
+class SignIn(Hidden, Request, kw_only=True):
+    """With the password for the console. The one operation that nobody has to sign."""
+
+    account_name: str
+    password: str
+
+
+class SignInResult(Hidden, Result, kw_only=True):
+    """A session token works as a bearer token until it expires; `RenewSession` gives a later one."""
+
+    account_id: str
+    account_name: str
+    admin: bool
+    session_token: str
+    # Seconds since the epoch.
+    expires_timestamp: int
+
+
+class RenewSession(Request, kw_only=True):
+    """Sent with a session token that has not expired yet."""
+
+
 class ListAccounts(Request, kw_only=True):
     pass
 

@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import fields
 
-from rockdove.wire import account, extension, lease, publish, shape, topic
+from rockdove.wire import account, extension, figure, lease, publish, shape, topic
 
 # Requests without messages: taken apart, some take twenty times their bytes of memory.
 MAX_SMALL_BYTES = 262_144
@@ -119,6 +119,10 @@ OPERATIONS: dict[str, Operation] = {
         _operation(publish.StageBatch, publish.StageBatchResult, extension=True),
         _operation(publish.PublishBatch, publish.PublishBatchResult, extension=True),
         _operation(publish.AbortBatch, extension=True),
+        _operation(figure.GetFigures, figure.GetFiguresResult, extension=True),
+        _operation(figure.GetServiceFigures, figure.GetServiceFiguresResult, extension=True),
+        _operation(account.SignIn, account.SignInResult, extension=True),
+        _operation(account.RenewSession, account.SignInResult, extension=True),
         _operation(account.AddAccount, account.AddAccountResult, extension=True),
         _operation(account.ListAccounts, account.ListAccountsResult, extension=True),
         _operation(account.SetAccountPassword, extension=True),

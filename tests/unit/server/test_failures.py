@@ -69,3 +69,16 @@ def test_who_begins_later_is_told_what_others_have_seen() -> None:
     assert not second.add("192.0.2.1")
     now += WINDOW_S
     assert second.add("192.0.2.1")
+
+
+def test_others_have_numbers_of_their_own_and_are_told_how_long_to_wait() -> None:
+    clock = Ticker()
+    counted = Failures(clock, most=2, window_s=300)
+    assert (counted.room("ann"), counted.wait_s("ann")) == (2, 0)
+    counted.add("ann")
+    clock.now += 100
+    counted.add("ann")
+    assert (counted.room("ann"), counted.wait_s("ann")) == (0, 200)
+    assert counted.room("bob") == 2
+    clock.now += 200
+    assert (counted.room("ann"), counted.wait_s("ann")) == (1, 0)
