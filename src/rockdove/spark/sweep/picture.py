@@ -1,6 +1,7 @@
 """Figures as pictures in the paper's form: the analytic model as symbols, simulations as lines with their intervals."""
 
 import io
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
@@ -79,7 +80,10 @@ def svg(name: str, title: str, *rows: "Sequence[Callable[[Axes], None]]") -> byt
             for axes, draw in zip(places, panels, strict=True):
                 draw(axes)
         file = io.BytesIO()
-        sheet.savefig(file, format="svg", metadata={"Date": None})
+        with warnings.catch_warnings():
+            # Said on a machine that is busy. Nobody can do anything about it, and the place is found all the same.
+            warnings.filterwarnings("ignore", message='Creating legend with loc="best" can be slow')
+            sheet.savefig(file, format="svg", metadata={"Date": None})
     return file.getvalue()
 
 

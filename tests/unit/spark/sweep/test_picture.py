@@ -1,8 +1,11 @@
 """Where pictures are cut."""
 
 import re
+import warnings
+from typing import Any
 
 import pytest
+from matplotlib.legend import Legend
 from msgspec.structs import replace
 
 from rockdove.capacity.vma.experiment import Figure, Run, analytic, points
@@ -45,3 +48,14 @@ def test_utilisation_is_drawn_for_both_options() -> None:
     panel = drawn[drawn.index("(c) busy threads") :]
     assert "<!-- in order -->" in panel
     assert "<!-- out of order -->" in panel
+
+
+def test_a_machine_that_is_slow_is_told_nothing_of_legends(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = vars(Legend)["_find_best_position"]
+
+    def find(legend: Any, *arguments: Any, **options: Any) -> Any:
+        warnings.warn('Creating legend with loc="best" can be slow with large amounts of data.', stacklevel=2)
+        return place(legend, *arguments, **options)
+
+    monkeypatch.setattr(Legend, "_find_best_position", find)
+    assert picture(Drawn(Figure.FIG11, of_the_model(Figure.FIG11, Run()))).startswith(b"<?xml")
