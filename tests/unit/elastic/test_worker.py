@@ -100,7 +100,9 @@ def test_what_fails_comes_back_later_each_time(endpoint: str, client: Client, qu
     assert counts(client, queue) == (0, 0)
 
 
-@pytest.mark.parametrize("what", ["stops", "cancels", "exits", "gives a generator", "says later than ever"])
+@pytest.mark.parametrize(
+    "what", ["stops", "cancels", "exits", "interrupts", "gives a generator", "says later than ever"]
+)
 def test_however_it_fails_the_message_comes_back(endpoint: str, client: Client, queue: str, what: str) -> None:
     """And nobody else waits for it."""
     seen: list[str] = []
@@ -114,6 +116,8 @@ def test_however_it_fails_the_message_comes_back(endpoint: str, client: Client, 
             return None
         if what == "exits":
             sys.exit(3)
+        if what == "interrupts":
+            raise KeyboardInterrupt
         if what == "gives a generator":
             return generate()
         if what == "says later than ever":
@@ -183,6 +187,24 @@ def test_a_long_job_keeps_its_message_hidden(endpoint: str, client: Client, queu
     work(endpoint, queue, slow if is_async else blocks, lambda worker: until(lambda: bool(done)))
     assert calls == ["x"]
     assert counts(client, queue) == (0, 0)
+
+
+def test_an_async_function_that_blocks_is_told(
+    endpoint: str, client: Client, queue: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its message could not be kept hidden."""
+    done: list[str] = []
+
+    async def blocks(body: str) -> None:
+        time.sleep(1.1 if body == "long" else 0)
+        done.append(body)
+
+    client.send(queue, "short")
+    client.send(queue, "long")
+    manners = Manners(visibility_s=1)
+    work(endpoint, queue, blocks, lambda worker: until(lambda: len(done) == 2), manners)
+    assert caplog.text.count("was not kept hidden for the last") == 1
+    assert "blocks, make it a plain function" in caplog.text
 
 
 def test_when_it_drains_it_finishes_what_it_has(endpoint: str, client: Client, queue: str) -> None:

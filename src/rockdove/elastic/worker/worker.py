@@ -46,6 +46,12 @@ class Tally(Struct):
     busy_s: float = 0.0
 
 
+class _Hidden(Struct):
+    """Until when a message is hidden from others, as far as the worker knows."""
+
+    until_s: float
+
+
 class Worker:
     """For one event loop. `run` ends when `drain` was called, or the queue is gone."""
 
@@ -160,7 +166,8 @@ class Worker:
 
     async def _work(self, message: Message) -> None:
         begun_s = time.monotonic()
-        beat = asyncio.ensure_future(self._renew(message))
+        hidden = _Hidden(begun_s + self._manners.visibility_s)
+        beat = asyncio.ensure_future(self._renew(message, hidden))
         again_s: float | None = None
         try:
             await self._handle(message)
@@ -173,11 +180,12 @@ class Worker:
             else:
                 again_s = self._failed(message, error)
                 _go_on()
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
             again_s = self._failed(message, error)
         finally:
             beat.cancel()
             self.tally.busy_s += time.monotonic() - begun_s
+            self._tell_late(message, hidden)
         if again_s is None:
             self.tally.done += 1
             await self._settle(lambda: self._client.delete(self._whole, message.receipt_handle))
@@ -212,13 +220,28 @@ class Worker:
         if inspect.isgenerator(result) or inspect.isasyncgen(result):
             raise TypeError(f"it returned {type(result).__name__.replace('_', ' ')}, of which nothing has run")
 
-    async def _renew(self, message: Message) -> None:
+    def _tell_late(self, message: Message, hidden: _Hidden) -> None:
+        """Nothing renews the time while an async function does not await."""
+        late_s = time.monotonic() - hidden.until_s
+        if late_s > 0 and self._manners.visibility_s:
+            log.warning(
+                "message %s was not kept hidden for the last %.1f s of its work, and others may have it as well%s",
+                message.message_id,
+                late_s,
+                f": if {self._handler.name} blocks, make it a plain function, not an async one"
+                if self._handler.is_async
+                else "",
+            )
+
+    async def _renew(self, message: Message, hidden: _Hidden) -> None:
         """Keep the message hidden for as long as it is worked on."""
         visibility_s = self._manners.visibility_s
         while visibility_s:
             await asyncio.sleep(visibility_s / BEATS)
             try:
+                asked_s = time.monotonic()
                 await self._client.change_visibility(self._whole, message.receipt_handle, visibility_s)
+                hidden.until_s = asked_s + visibility_s
             except (Unreachable, UnexpectedAnswer) as error:
                 log.warning("message %s could not be kept hidden: %s", message.message_id, error)
             except Fault as error:
