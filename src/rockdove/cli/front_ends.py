@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from msgspec import Struct
 
 from rockdove.cli.failure import Code, Failure
 from rockdove.cli.output import Output
+from rockdove.cli.provisioning import own_folder
 
 if TYPE_CHECKING:
     from rockdove.capacity.scaling.front_ends import Bounds
@@ -298,7 +298,7 @@ def _size(text: str) -> float:
 def _folder(store: str, listen: str) -> Path:
     """The same for the next controller of the same user."""
     name = hashlib.sha256(f"{store} {listen}".encode()).hexdigest()[:12]
-    return Path(tempfile.gettempdir()) / f"rockdove-front-ends-{os.getuid()}" / name
+    return own_folder("rockdove-front-ends") / name
 
 
 # What one sees.

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -115,7 +116,25 @@ def _folder(endpoint: str, url: str) -> Path:
     host = "localhost" if service.hostname in ("127.0.0.1", "::1") else service.hostname
     port = service.port or (443 if service.scheme == "https" else 80)
     name = hashlib.sha256(f"{host} {port} {account}/{queue}".encode()).hexdigest()[:12]
-    return Path(tempfile.gettempdir()) / f"rockdove-workers-{os.getuid()}" / f"{queue}-{name}"
+    return own_folder("rockdove-workers") / f"{queue}-{name}"
+
+
+def own_folder(name: str) -> Path:
+    """A folder of this user for temporary files, the same each time.
+
+    Others must not write there: what is in it says which processes are ours to end, and where they write.
+    """
+    path = Path(tempfile.gettempdir()) / f"{name}-{os.getuid()}"
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.lstat()
+    except OSError as error:
+        raise Failure(f"cannot make the folder {path}: {error.strerror}; choose another with --folder") from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+        raise Failure(
+            f"{path} is not a folder that only this user may write to; remove it, or choose another with --folder"
+        )
+    return path
 
 
 def _simulated(wish: Wish, found: "Handler") -> Maker:
