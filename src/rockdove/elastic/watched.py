@@ -62,7 +62,8 @@ class WatchTable:
         self._folder = folder
         self._queue = queue
         self._accounts = (account, None)
-        self._seen: list[tuple[int, int]] = []
+        # None: nothing was read yet.
+        self._seen: list[tuple[int, int]] | None = None
         self._read: set[str] = set()
         self._closed: list[Window] = []
         self._open: list[Window] = []
@@ -87,7 +88,10 @@ class WatchTable:
         try:
             self._look(now_s)
         except FileNotFoundError:
-            raise _Unusable("there is no table of rockdove watch --out yet") from None
+            what = (
+                "there is no table of rockdove watch --out yet" if self._folder.is_dir() else "there is no such folder"
+            )
+            raise _Unusable(what) from None
         except (OSError, ValueError, KeyError) as error:
             raise _Unusable(f"it cannot be read: {error}") from error
         progress = self._progress

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rockdove.cli.demo import command
 from rockdove.cli.demo.command import timeline
 from rockdove.cli.demo.live import line
 from rockdove.cli.demo.report import SPELL_S, DemoReport, compared, picture, report, steady_s, summed
@@ -150,3 +151,15 @@ def test_where_nothing_can_be_written(cli: Cli, tmp_path: Path) -> None:
     assert done.code == 1
     assert "cannot write to" in done.err
     assert cli("demo", "--seconds", "1").code == 2
+
+
+def test_it_says_so_when_it_begins_without_the_watch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not command._is_ready(tmp_path)()
+    (tmp_path / "open.parquet").touch()
+    assert command._is_ready(tmp_path)()
+    assert not capsys.readouterr().err
+    monkeypatch.setattr(command, "_READY_S", -1.0)
+    assert command._is_ready(tmp_path / "nothing")()
+    assert "the watch has no figures" in capsys.readouterr().err

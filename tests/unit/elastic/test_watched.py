@@ -176,6 +176,13 @@ def test_what_tells_nothing_of_now_is_said_once(folder: Folder, caplog: pytest.L
     assert len(caplog.records) == 3
 
 
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert WatchTable(tmp_path / "figures", "jobs", "1").rates(NOW_S) is None
+    assert "tells nothing of now (there is no such folder)" in caplog.text
+    assert WatchTable(tmp_path, "jobs", "1").rates(NOW_S) is None
+    assert "(there is no table of rockdove watch --out yet)" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("break_it", "why"),
     [

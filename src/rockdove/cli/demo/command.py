@@ -156,7 +156,19 @@ def _is_ready(figures: Path) -> Callable[[], bool]:
     import time
 
     end_s = time.monotonic() + _READY_S
-    return lambda: (figures / "open.parquet").exists() or time.monotonic() > end_s
+
+    def is_ready() -> bool:
+        if (figures / "open.parquet").exists():
+            return True
+        if time.monotonic() <= end_s:
+            return False
+        note(
+            f"the watch has no figures after {_READY_S:.0f} s: it begins without them, and goes by what the workers "
+            "tell until there are some; is this machine busy with something else?"
+        )
+        return True
+
+    return is_ready
 
 
 def _analysed(trace: Path) -> "tuple[list[Spell], Work | None]":
