@@ -106,7 +106,10 @@ class Controller:
         own = {_process(each) for each in await self._provisioner.list()}
         while seen := [each for each in await self._provisioner.list() if _process(each) in own]:
             for each in seen:
-                if not each.is_draining:
+                if each.is_silent:
+                    # It does not hear that it is to end.
+                    await self._provisioner.stop(each.number)
+                elif not each.is_draining:
                     await self._provisioner.drain(each.number)
             await asyncio.sleep(LOOK_S)
 
@@ -288,6 +291,8 @@ def _shown(part: Part, share: float | None, worker: Seen | None) -> ShownWorker:
         state = "away"
     elif part.state in ("draining", "leaving"):
         state = "draining"
+    elif worker is not None and worker.is_silent:
+        state = "silent"
     else:
         state = "up" if worker is not None and worker.is_ready else "starting"
     return ShownWorker(

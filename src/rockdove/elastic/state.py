@@ -11,7 +11,7 @@ MOST_DECISIONS = 50
 
 
 class ShownWorker(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A physical queue and its worker. ``state``: up, starting, draining or away."""
+    """A physical queue and its worker. ``state``: up, starting, draining, away or silent."""
 
     number: int
     state: str

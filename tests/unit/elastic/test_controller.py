@@ -17,10 +17,10 @@ from rockdove.elastic import Handler
 from rockdove.elastic.controller import Controller, NotElastic
 from rockdove.elastic.measure import Measure
 from rockdove.elastic.provision.base import Seen
-from rockdove.elastic.provision.process import ProcessProvisioner, worker_command
+from rockdove.elastic.provision.process import SILENT_S, ProcessProvisioner, worker_command
 from rockdove.elastic.provision.simulated import SimulatedProvisioner
 from rockdove.elastic.state import Published, read, write
-from rockdove.elastic.worker.report import ReportFile, Taken, lives
+from rockdove.elastic.worker.report import Report, ReportFile, Taken, lives, words_of
 from rockdove.elastic.worker.report import read as read_report
 from rockdove.elastic.worker.worker import Manners, Worker
 
@@ -408,6 +408,76 @@ def test_a_worker_that_always_fails_is_told_and_left_alone_for_longer_each_time(
     with caplog.at_level("WARNING", "rockdove"):
         asyncio.run(asyncio.wait_for(scenario(), 60))
     assert caplog.text.count("worker 0 ended with code 3 (no such thing); its log is") == 1
+
+
+@pytest.fixture
+def reported(tmp_path: Path) -> Iterator[Path]:
+    """The folder of a worker that a controller before has started: this process."""
+    file = ReportFile(tmp_path / "0-0.json")
+    file.write(Report(pid=os.getpid(), physical=0, started_s=1.0, is_ready=True))
+    yield tmp_path
+    file.close()
+
+
+def test_a_worker_that_tells_nothing_is_silent_until_it_does(reported: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        words = words_of(os.getpid())
+        now_s = time.time()
+        provisioner = ProcessProvisioner(reported, lambda number, path: words, now=lambda: now_s)
+        (seen,) = await provisioner.list()
+        assert (seen.is_ready, seen.is_silent) == (True, False)
+        now_s += SILENT_S + 1
+        for _ in range(2):
+            (seen,) = await provisioner.list()
+            assert (seen.is_ready, seen.is_silent) == (False, True)
+        now_s -= SILENT_S
+        assert (await provisioner.list())[0].is_ready
+        # A front-end tells once.
+        now_s += SILENT_S + 1
+        once = ProcessProvisioner(reported, lambda number, path: words, reports=False, now=lambda: now_s)
+        assert (await once.list())[0].is_ready
+
+    asyncio.run(scenario())
+    first, second = (each.getMessage() for each in caplog.records)
+    assert first.startswith(f"worker 0 (process {os.getpid()}) has told nothing for 31 s: ")
+    assert second.endswith("tells again what it does")
+
+
+def test_a_worker_that_does_something_else_is_told_once(reported: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        provisioner = ProcessProvisioner(
+            reported, worker_command("http://127.0.0.1:1", None, "jobs", ["--exec", "cat"])
+        )
+        for _ in range(2):
+            assert (await provisioner.list())[0].is_ready
+
+    asyncio.run(scenario())
+    (said,) = caplog.records
+    assert f"worker 0 (process {os.getpid()}) goes on with what it was started with: rockdove " in said.getMessage()
+
+
+def test_a_worker_that_does_not_hear_that_it_is_to_end_is_ended(
+    endpoint: str, queue: str, processes: Callable[[], ProcessProvisioner]
+) -> None:
+    async def scenario() -> None:
+        provisioner = processes()
+        await provisioner.start(0)
+        await ready(provisioner, 1)
+        (seen,) = await provisioner.list()
+        os.kill(int(seen.life.split()[0]), signal.SIGSTOP)
+        provisioner._now = lambda: time.time() + SILENT_S + 1
+        told: list[Published] = []
+        async with AsyncClient(endpoint) as client:
+            await client.set_attributes(queue, {"RockdoveElastic": SETTINGS})
+            controller = Controller(client, queue, "one", provisioner, Measure(1), lambda it, paused: told.append(it))
+            await controller.round()
+            stopped = asyncio.Event()
+            stopped.set()
+            await controller.run(stopped, drains=True)
+        assert [each.state for each in told[-1].workers] == ["silent"]
+        assert not await provisioner.list()
+
+    asyncio.run(asyncio.wait_for(scenario(), 60))
 
 
 def test_a_report_file_has_one_worker(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ class LocalFleet:
 
     def __init__(self, folder: Path, flags: Sequence[str] = ()) -> None:
         self._folder = folder
-        self._provisioner = ProcessProvisioner(folder, self._command, what="front-end", pauses=False)
+        self._provisioner = ProcessProvisioner(folder, self._command, what="front-end", pauses=False, reports=False)
         self._flags = flags
         self._token = _token(folder / _TOKEN)
 

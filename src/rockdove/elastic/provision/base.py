@@ -26,7 +26,8 @@ class NothingToScale(ProvisionerTrouble):
 class Seen(Struct, frozen=True):
     """A worker, as it is now. ``number``: of its physical queue. What it has done is missing where nobody tells.
 
-    ``life`` tells one that was started again from the one before.
+    ``life`` tells one that was started again from the one before. One that is silent lives, and has told nothing for so
+    long that it takes no new messages.
     """
 
     number: int
@@ -37,6 +38,7 @@ class Seen(Struct, frozen=True):
     done: int | None = None
     failed: int = 0
     busy_s: float = 0.0
+    is_silent: bool = False
 
 
 class Provisioner(Protocol):

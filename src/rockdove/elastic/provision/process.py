@@ -4,8 +4,10 @@ their report files, on which they hold a lock."""
 import contextlib
 import logging
 import os
+import shlex
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,12 +15,15 @@ from rockdove.capacity.scaling.park import Placing
 from rockdove.elastic.provision.base import Seen
 from rockdove.elastic.provision.machines import Machines
 from rockdove.elastic.provision.spawn import spawn
-from rockdove.elastic.worker.report import Report, end_group, lives, read
+from rockdove.elastic.worker.report import Report, end_group, lives, read, words_of, written_s
 
 # Who ends with an error after fewer seconds, without having been ready, has failed at its start.
 START_S = 5.0
 # Seconds for which one is left alone at most that fails whenever it is started.
 MOST_PAUSE_S = 30.0
+# A worker tells twice a second what it has done. One that has told nothing for so many seconds is stopped, or its
+# handler lets nothing else run.
+SILENT_S = 30.0
 
 log = logging.getLogger("rockdove")
 
@@ -36,11 +41,19 @@ class ProcessProvisioner(Machines):
         placing: Placing = Placing.ENERGY,
         what: str = "worker",
         pauses: bool = True,
+        reports: bool = True,
+        now: Callable[[], float] = time.time,
     ) -> None:
-        """``pauses``: whether one that fails at its start is left alone for a while."""
+        """``pauses``: whether one that fails at its start is left alone for a while. ``reports``: whether they are
+        workers, which tell all the time what they have done."""
         super().__init__(slots, pool, startup_s, placing)
         self._what = what
         self._pauses = pauses
+        self._reporting = reports
+        self._now = now
+        # Those of which it was told that they are silent, and that another command has started them.
+        self._silent: set[int] = set()
+        self._others: set[int] = set()
         self._folder = folder
         self._command = command
         # Their process ids, by the number of the physical queue.
@@ -133,15 +146,18 @@ class ProcessProvisioner(Machines):
             if report.physical is not None:
                 if report.is_ready:
                     self._were_ready.add(report.physical)
+                is_silent = self._is_silent(machine, report)
+                self._compare(machine, report)
                 found[report.physical] = Seen(
                     report.physical,
                     machine,
                     f"{report.pid} {report.started_s}",
-                    report.is_ready,
+                    report.is_ready and not is_silent,
                     report.is_draining or report.pid in self._ending,
                     report.done,
                     report.failed,
                     report.busy_s,
+                    is_silent,
                 )
         machines = {worker: each.number for each in self._park.machines.values() for worker in each.workers}
         for number, pid in self._children.items():
@@ -152,6 +168,51 @@ class ProcessProvisioner(Machines):
         own = set(self._children.values())
         self._ending = {pid for pid in self._ending if pid in own or lives(pid)}
         return sorted(found.values(), key=lambda seen: seen.number)
+
+    def _is_silent(self, machine: str, report: Report) -> bool:
+        """Stopped, or blocked: it is not ended, because it may be at work. The log says when that begins and ends."""
+        path = self._report(machine, report)
+        silent_s = self._now() - written_s(path) if self._reporting else 0.0
+        is_silent = silent_s > SILENT_S
+        if is_silent and report.pid not in self._silent:
+            self._silent.add(report.pid)
+            log.warning(
+                "%s %s (process %s) has told nothing for %.0f s: it is stopped, or its handler lets nothing else run. "
+                "It gets no new messages; what waits for it waits until it goes on, or until another takes its place "
+                "after: kill -9 %s",
+                self._what,
+                report.physical,
+                report.pid,
+                silent_s,
+                report.pid,
+            )
+        elif not is_silent and report.pid in self._silent:
+            self._silent.discard(report.pid)
+            log.warning("%s %s (process %s) tells again what it does", self._what, report.physical, report.pid)
+        return is_silent
+
+    def _compare(self, machine: str, report: Report) -> None:
+        """Say once of one that a controller before has started that it does something else."""
+        if not self._reporting or report.physical is None or report.pid in self._others:
+            return
+        words = words_of(report.pid)
+        wanted = self._command(report.physical, self._report(machine, report))
+        if report.pid in self._children.values() or not words or words[1:] == list(wanted)[1:]:
+            return
+        self._others.add(report.pid)
+        # Without the interpreter's words.
+        log.warning(
+            "%s %s (process %s) goes on with what it was started with: rockdove %s. It is started again as you say now "
+            "after: kill %s",
+            self._what,
+            report.physical,
+            report.pid,
+            shlex.join(words[3:]),
+            report.pid,
+        )
+
+    def _report(self, machine: str, report: Report) -> Path:
+        return self._folder / f"{machine}-{report.physical}.json"
 
     def _reports(self) -> list[tuple[str, Report]]:
         """Of those that live; what others have left is removed."""

@@ -77,6 +77,22 @@ def read(path: Path) -> tuple[Report | None, bool]:
         return None, is_held
 
 
+def written_s(path: Path) -> float:
+    """When its worker last wrote it, in seconds since 1970; 0: there is none."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def words_of(pid: int) -> list[str]:
+    """The command line of a process; none if nobody may know it."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").rstrip("\0").split("\0")
+    except OSError:
+        return []
+
+
 def lives(pid: int) -> bool:
     """Not if it has ended and nobody has asked for its exit code yet."""
     try:
