@@ -172,7 +172,8 @@ class ProcessProvisioner(Machines):
     def _is_silent(self, machine: str, report: Report) -> bool:
         """Stopped, or blocked: it is not ended, because it may be at work. The log says when that begins and ends."""
         path = self._report(machine, report)
-        silent_s = self._now() - written_s(path) if self._reporting else 0.0
+        told_s = written_s(path)
+        silent_s = self._now() - told_s if self._reporting and told_s else 0.0
         is_silent = silent_s > SILENT_S
         if is_silent and report.pid not in self._silent:
             self._silent.add(report.pid)
