@@ -32,6 +32,26 @@ def test_a_queue_that_is_mapped_to_a_topic(
         wait_until(lambda: is_empty(client, queue), "deletion")
 
 
+@pytest.mark.parametrize("version", VERSIONS, ids=["3.1.1", "5"])
+def test_attributes_that_are_longer_than_a_property(mqtt: Gateway, client: Client, queue: str, version: Any) -> None:
+    """They are left out; the message, and those after it, are not."""
+    long = "v" * 65_536
+    for name in ("ContentType", "ResponseTopic", "CorrelationData", "note"):
+        client.send(queue, f"with {name}", attributes={name: long, "speed": "slow"})
+    with Device(mqtt.port, version=version) as device:
+        device.subscribe(f"queues/{queue}")
+        got = device.wait_for(4)
+        assert {one.payload for one in got} == {
+            b"with ContentType",
+            b"with ResponseTopic",
+            b"with CorrelationData",
+            b"with note",
+        }
+        if version == V5:
+            assert all(one.properties.UserProperty == [("speed", "slow")] for one in got)
+        wait_until(lambda: is_empty(client, queue), "deletion")
+
+
 def is_empty(client: Client, queue: str) -> bool:
     counts = client.attributes(queue, ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"])
     return set(counts.values()) == {"0"}

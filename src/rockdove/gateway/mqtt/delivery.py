@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import logging
 
+from ohmqtt.mqtt_spec import MQTTReasonCode as Reason
 from ohmqtt.property import MQTTPublishProps
 
 from rockdove.client import AsyncClient, Message, UnexpectedAnswer, Unreachable
@@ -19,6 +21,10 @@ PAUSE_S = 2.0
 GIVE_BACK_S = 5.0
 # Of messages of one queue that a client has not acknowledged, about so many bytes are in memory.
 AT_ONCE_BYTES = 262_144
+# The length of a property is written in two bytes.
+MOST_PROPERTY_BYTES = 65_535
+
+log = logging.getLogger("rockdove")
 
 
 class Delivery:
@@ -81,6 +87,10 @@ class Delivery:
             reason = await self._outbox.deliver(self._topic, payload_of(message), self._qos, _properties(message))
         except ConnectionError:
             return False
+        except Exception:
+            # A defect of ours is no reason to deliver nothing any more; the message comes again later.
+            log.exception("a message could not be delivered")
+            reason = Reason.UnspecifiedError
         self._held.discard(message.receipt_handle)
         if reason.is_error():
             # It comes again when its visibility timeout is over, or ends as a dead letter.
@@ -94,20 +104,27 @@ class Delivery:
 
 
 def _properties(message: Message) -> MQTTPublishProps:
+    """Of its attributes those that fit: an attribute of a message may be longer than a property."""
     attributes = message.message_attributes
     properties = MQTTPublishProps()
     for name, field in ((CONTENT_TYPE, "ContentType"), (RESPONSE_TOPIC, "ResponseTopic")):
         attribute = attributes.get(name)
-        if attribute is not None and attribute.string_value:
+        if attribute is not None and attribute.string_value and _fits(attribute.string_value.encode()):
             setattr(properties, field, attribute.string_value)
     correlation = attributes.get(CORRELATION_DATA)
     if correlation is not None:
-        properties.CorrelationData = correlation.binary_value or (correlation.string_value or "").encode()
+        data = correlation.binary_value or (correlation.string_value or "").encode()
+        if _fits(data):
+            properties.CorrelationData = data
     pairs = [
         (name, attribute.string_value)
         for name, attribute in attributes.items()
-        if name not in OWN and attribute.string_value
+        if name not in OWN and attribute.string_value and _fits(attribute.string_value.encode())
     ]
     if pairs:
         properties.UserProperty = pairs
     return properties
+
+
+def _fits(data: bytes) -> bool:
+    return len(data) <= MOST_PROPERTY_BYTES
