@@ -88,7 +88,12 @@ class Stream:
 
     async def send(self, packet: MQTTPacket) -> None:
         """Waits while the client does not read, but not for ever. Raises `ConnectionError`."""
-        self._writer.write(write(self.version, packet))
+        data = write(self.version, packet)
+        try:
+            self._writer.write(data)
+        except RuntimeError as error:
+            # What uvloop says of a client that has gone.
+            raise ConnectionResetError("the client has gone") from error
         try:
             async with asyncio.timeout(SEND_S):
                 await self._writer.drain()
@@ -107,5 +112,6 @@ class Stream:
                         pass
                 self._writer.close()
                 await self._writer.wait_closed()
-        except (TimeoutError, OSError):
+        except (TimeoutError, OSError, RuntimeError):
+            # The last is what uvloop says of a client that has gone.
             self._writer.transport.abort()
