@@ -44,7 +44,8 @@ class Datagrams(MessageInterfaceUDP6):  # type: ignore[misc]
                 self._refuse(message, address)
                 return
             super().datagram_msg_received(data, ancdata, flags, address)
-        except UnparsableMessage:
+        except (UnparsableMessage, UnicodeDecodeError):
+            # The latter of an option that should be text.
             self._reset(data, address)
         except Exception:
             log.exception("a datagram could not be served")
