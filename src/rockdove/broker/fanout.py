@@ -153,7 +153,7 @@ class Fanout:
             self._give_up(work, subscriber, chosen, why)
             work.end()
             return
-        parcels = [_letter(work.parcel(at, subscriber, queue), why) for at in chosen]
+        parcels = [_letter(work.parcel(at, subscriber, queue, is_letter=True), why) for at in chosen]
 
         def failed(at: int, fault: Fault) -> None:
             self._give_up(work, subscriber, [at], fault)
@@ -234,9 +234,11 @@ class _Publication:
             self._all_begun = False
             self._done(self.outcomes)
 
-    def parcel(self, at: int, subscriber: Subscriber, queue: Queue) -> Parcel:
+    def parcel(self, at: int, subscriber: Subscriber, queue: Queue, is_letter: bool = False) -> Parcel:
+        """``is_letter``: for a dead-letter queue. It gets an envelope of what has too many attributes for a queue."""
         url = f"{self._base_url}/?Action=Unsubscribe&Version=2010-03-31&SubscriptionArn={subscriber.arn}"
-        return self._notifications[at].parcel(queue.fifo, subscriber.raw, url)
+        notification = self._notifications[at]
+        return notification.parcel(queue.fifo, subscriber.raw and (notification.fits_raw or not is_letter), url)
 
 
 def _letter(parcel: Parcel, why: Fault) -> Parcel:

@@ -105,6 +105,11 @@ class Notification:
     def envelope(self, unsubscribe_url: str) -> str:
         return f'{self._head},"UnsubscribeURL":{_encode(unsubscribe_url).decode()}{self._tail}'
 
+    @property
+    def fits_raw(self) -> bool:
+        """Whether a queue could hold its attributes."""
+        return len(self.attributes) <= limits.MAX_MESSAGE_ATTRIBUTES
+
     def parcel(self, fifo: bool, raw: bool, unsubscribe_url: str) -> Parcel:
         """What a queue is sent: the message itself, or an envelope that tells of it."""
         return Parcel(

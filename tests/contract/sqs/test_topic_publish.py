@@ -251,6 +251,22 @@ def test_what_a_queue_does_not_take(sns: Any, topic: str, make: QueueMaker) -> N
     assert dead.bodies() == ["x" * 2_000]
 
 
+def test_what_has_too_many_attributes_for_a_queue(sns: Any, topic: str, make: QueueMaker) -> None:
+    """An envelope has room for them, so the dead-letter queue gets that."""
+    raw, enveloped, dead = make(), make(), make()
+    subscribe(sns, topic, raw, RawMessageDelivery="true", RedrivePolicy=dead_letters(dead))
+    subscribe(sns, topic, enveloped)
+    attributes = {f"n{number}": attribute("v") for number in range(11)}
+    sns.publish(TopicArn=topic, Message="m", MessageAttributes=attributes)
+    assert raw.bodies() == []
+    [letter] = dead.receive(MessageAttributeNames=["All"])
+    [usual] = enveloped.receive()
+    for message in (letter, usual):
+        envelope = json.loads(message["Body"])
+        assert (envelope["Message"], set(envelope["MessageAttributes"])) == ("m", set(attributes))
+    assert letter["MessageAttributes"]["ErrorCode"]["StringValue"] == "InvalidParameterValue"
+
+
 def test_a_queue_whose_physical_queues_are_down(
     service: RunningService, sns: Any, topic: str, make: QueueMaker
 ) -> None:
