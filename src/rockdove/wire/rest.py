@@ -110,8 +110,9 @@ def _place(path: bytes) -> tuple[str, str | None]:
     match parts:
         case ["queues", name, word] if word == _MESSAGES and name:
             return name, None
-        case ["queues", name, word, handle] if word == _MESSAGES and name and handle:
-            return name, handle
+        case ["queues", name, word, *handle] if word == _MESSAGES and name and any(handle):
+            # A handle may have slashes, which need not be escaped.
+            return name, "/".join(handle)
         case _:
             raise UnknownPath(
                 "There is no such path. Messages are at /v1/queues/QUEUE/messages, and one that was received at "

@@ -45,6 +45,20 @@ def test_a_message_there_and_back(web: Web, queue: SqsQueue) -> None:
     assert queue.counts() == (0, 0, 0)
 
 
+def test_a_handle_as_it_is(web: Web, queue: SqsQueue) -> None:
+    """Some have a slash."""
+    handle = ""
+    for _ in range(1_000):
+        if "/" in handle:
+            break
+        queue.send("m")
+        [message] = web.request("GET", path(queue)).json["Messages"]
+        handle = message["ReceiptHandle"]
+        assert web.request("DELETE", f"{path(queue)}/{handle}").status == 200
+    assert "/" in handle
+    assert queue.counts() == (0, 0, 0)
+
+
 def test_it_is_the_same_message_for_sqs(web: Web, queue: SqsQueue) -> None:
     web.request("POST", path(queue), b"from a device")
     assert queue.bodies() == ["from a device"]
@@ -87,6 +101,8 @@ def test_curl_says_that_it_sends_a_form(web: Web, queue: SqsQueue) -> None:
         ("DELETE", "/v1/queues/{}/messages", b"", (405, "MethodNotAllowed")),
         ("GET", "/v1/queues/{}/messages/handle", b"", (405, "MethodNotAllowed")),
         ("DELETE", "/v1/queues/{}/messages/handle", b"", (400, "ReceiptHandleIsInvalid")),
+        ("DELETE", "/v1/queues/{}/messages/han/dle", b"", (400, "ReceiptHandleIsInvalid")),
+        ("DELETE", "/v1/queues/{}/messages/", b"", (404, "UnknownPath")),
         ("POST", "/v1/queues/{}/messages", b"", (400, "MissingParameter")),
         ("POST", "/v1/queues/{}/messages", b"\xff", (400, "InvalidMessageContents")),
         ("POST", "/v1/queues/{}/messages", b"\0", (400, "InvalidMessageContents")),
