@@ -119,5 +119,6 @@ def _advice(fault: Fault) -> str | None:
     if isinstance(fault, AccountConflict) and "two keys" in fault.message:
         return "say --finish to retire the old key, or --cancel to retire the new one"
     if "MessageDeduplicationId provided" in fault.message:
-        return "give one with --dedup-id, or set ContentBasedDeduplication=true on the queue"
+        of = "topic" if "topic" in fault.message else "queue"
+        return f"give one with --dedup-id, or set ContentBasedDeduplication=true on the {of}"
     return _ADVICE.get(type(fault))

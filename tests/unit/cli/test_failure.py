@@ -83,6 +83,14 @@ def test_a_denial_that_this_client_does_not_know_is_a_refusal() -> None:
                 "say --finish to retire the old key, or --cancel to retire the new one"
             ),
         ),
+        (
+            InvalidParameterValue("The topic needs this or MessageDeduplicationId provided"),
+            Code.USAGE,
+            (
+                "The topic needs this or MessageDeduplicationId provided (InvalidParameterValue); "
+                "give one with --dedup-id, or set ContentBasedDeduplication=true on the topic"
+            ),
+        ),
         (InvalidParameterValue("Value 7."), Code.USAGE, "Value 7 (InvalidParameterValue)"),
     ],
 )
