@@ -52,6 +52,16 @@ def test_attributes_that_are_longer_than_a_property(mqtt: Gateway, client: Clien
         wait_until(lambda: is_empty(client, queue), "deletion")
 
 
+def test_a_response_topic_with_a_wildcard(mqtt: Gateway, client: Client, queue: str) -> None:
+    """The protocol has none: it is left out."""
+    for topic in ("answers/#", "answers/+/x", "answers/d1"):
+        client.send(queue, topic, attributes={"ResponseTopic": topic})
+    with Device(mqtt.port) as device:
+        device.subscribe(f"queues/{queue}")
+        found = {one.payload: getattr(one.properties, "ResponseTopic", None) for one in device.wait_for(3)}
+        assert found == {b"answers/#": None, b"answers/+/x": None, b"answers/d1": "answers/d1"}
+
+
 def is_empty(client: Client, queue: str) -> bool:
     counts = client.attributes(queue, ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"])
     return set(counts.values()) == {"0"}

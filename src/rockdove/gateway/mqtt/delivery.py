@@ -23,6 +23,7 @@ GIVE_BACK_S = 5.0
 AT_ONCE_BYTES = 262_144
 # The length of a property is written in two bytes.
 MOST_PROPERTY_BYTES = 65_535
+_WILDCARDS = frozenset("+#")
 
 log = logging.getLogger("rockdove")
 
@@ -107,10 +108,11 @@ def _properties(message: Message) -> MQTTPublishProps:
     """Of its attributes those that fit: an attribute of a message may be longer than a property."""
     attributes = message.message_attributes
     properties = MQTTPublishProps()
-    for name, field in ((CONTENT_TYPE, "ContentType"), (RESPONSE_TOPIC, "ResponseTopic")):
-        attribute = attributes.get(name)
-        if attribute is not None and attribute.string_value and _fits(attribute.string_value.encode()):
-            setattr(properties, field, attribute.string_value)
+    kind, topic = (attributes.get(name) for name in (CONTENT_TYPE, RESPONSE_TOPIC))
+    if kind is not None and kind.string_value and _fits(kind.string_value.encode()):
+        properties.ContentType = kind.string_value
+    if topic is not None and topic.string_value and _is_topic(topic.string_value):
+        properties.ResponseTopic = topic.string_value
     correlation = attributes.get(CORRELATION_DATA)
     if correlation is not None:
         data = correlation.binary_value or (correlation.string_value or "").encode()
@@ -124,6 +126,11 @@ def _properties(message: Message) -> MQTTPublishProps:
     if pairs:
         properties.UserProperty = pairs
     return properties
+
+
+def _is_topic(text: str) -> bool:
+    """A client would take one with a wildcard for a breach of the protocol."""
+    return _fits(text.encode()) and not _WILDCARDS.intersection(text)
 
 
 def _fits(data: bytes) -> bool:
