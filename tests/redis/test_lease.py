@@ -1,17 +1,21 @@
 """Leases that take long, and messages that were claimed for a lease of which nobody knows yet whether it is made."""
 
+import asyncio
+from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
 
 from rockdove.core.errors import StoreError
-from rockdove.store.base.lease import Outcome
+from rockdove.core.lease import LeaseName
+from rockdove.store.base.lease import Leased, Outcome
 from rockdove.store.redis import lease
 from rockdove.store.redis.lease import RedisLeases
-from rockdove.store.redis.server import ServerAway
+from rockdove.store.redis.server import Server, ServerAway
 from rockdove.store.redis.store import RedisStore
 from tests.redis.test_cut import dies, finish, full, rest
-from tests.support.store import Bench, Queue, bodies
+from tests.support.store import Bench, Queue, bodies, call
 
 # A lease asks its home to begin, claims from both physical queues, and then asks the home to make it.
 MAKES = 4
@@ -62,6 +66,39 @@ def test_a_server_that_goes_away_between_two_pieces_takes_nothing_along(
     assert len(made.entries) == made.number == 5
     assert queue.ack(0)[:2] == (1, 5)
     assert len(rest(queue)) == 1
+
+
+def test_a_server_is_asked_for_messages_of_one_lease_at_a_time(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several large answers together would take it so long that it seems to be dead."""
+    queue = bench.queue(physical=4)
+    for at in range(8):
+        queue.send(str(at), at=at % 4)
+    ask, asked, at_once = Server.ask, Counter[Server](), 0
+
+    async def counts(self: Server, function: str, *words: Any) -> Any:
+        nonlocal at_once
+        if function not in ("rd_lease_claim", "rd_leased"):
+            return await ask(self, function, *words)
+        asked[self] += 1
+        at_once = max(at_once, asked[self])
+        try:
+            return await ask(self, function, *words)
+        finally:
+            asked[self] -= 1
+
+    monkeypatch.setattr(Server, "ask", counts)
+
+    async def scenario() -> list[Leased]:
+        lease, want = bench.leases.lease, queue.want(2, room_bytes=10_000)
+        parts = [queue.physical(at) for at in range(4)]
+        names = [LeaseName(queue.record.uid, "reader", shard, 0) for shard in (0, 1, 2, 3)]
+        # The second ones ask for what there is.
+        calls = [call(partial(lease, name, parts, want, True)) for name in names + names]
+        answers: list[Leased] = await asyncio.gather(*calls)
+        return answers
+
+    assert sum(len(leased.entries) for leased in bench.run(scenario())) == 16
+    assert at_once == 1
 
 
 def test_none_is_made_empty_while_others_may_give_messages_back(bench: Bench) -> None:

@@ -67,6 +67,9 @@ class RedisLeases:
         self._tasks = tasks
         # Those who ask for the same lease in this process go one after another.
         self._turns: WeakValueDictionary[LeaseName, asyncio.Lock] = WeakValueDictionary()
+        # Those that read messages of the same server, too: it answers nobody before it has worked off all that it was
+        # asked, and several large answers together may take it so long that it seems to be dead.
+        self._reads: defaultdict[Server, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     # Making one.
 
@@ -127,7 +130,8 @@ class RedisLeases:
         found: list[Entry] = []
         for some in map(_some, messages):
             server = self._servers.of_physical(some.number)
-            flat = await server.ask("rd_leased", key_of(some.number), token, *some.names)
+            async with self.read(server):
+                flat = await server.ask("rd_leased", key_of(some.number), token, *some.names)
             found += entries(some.number, flat)
         return Leased(Outcome.AGAIN, found, int(made_us), [], int(number))
 
@@ -264,6 +268,9 @@ class RedisLeases:
 
     # For an attempt.
 
+    def read(self, server: Server) -> asyncio.Lock:
+        return self._reads[server]
+
     async def claim_some(self, part: RedisPhysical, token: str, want: Want) -> tuple[Claimed, bool]:
         """Also whether others have claimed there, and may give it back."""
         words: tuple[Word, ...] = (self._clock.now_us(), token, *wanted(want))
@@ -320,12 +327,13 @@ class _Attempt:
         """In pieces: while one is claimed, the server does nothing else. It may go away between two."""
         whole = Claimed([], [])
         while want.limit > 0 and want.room_bytes > 0:
-            await self._renew()
             limit = min(want.limit, AT_ONCE)
-            try:
-                claimed, others = await self._leases.claim_some(part, self._token, replace(want, limit=limit))
-            except ServerAway as error:
-                return whole, error
+            async with self._leases.read(part.server):
+                await self._renew()
+                try:
+                    claimed, others = await self._leases.claim_some(part, self._token, replace(want, limit=limit))
+                except ServerAway as error:
+                    return whole, error
             self.others_claim = self.others_claim or others
             if claimed.entries:
                 names = [entry_name(entry.id) for entry in claimed.entries]
@@ -334,6 +342,7 @@ class _Attempt:
             whole.dead += claimed.dead
             whole.expired = whole.expired + claimed.expired
             whole.next_us, whole.claimed_us = claimed.next_us, claimed.claimed_us
+            whole.bytes += claimed.bytes
             want = left(want, claimed)
             if len(claimed.entries) < limit and len(claimed.expired) < MOST_EXPIRED:
                 break

@@ -342,6 +342,15 @@ def test_its_size_is_bounded(bench: Bench, kind: str) -> None:
     assert queue.count()[0] == 2
 
 
+@KINDS
+def test_its_size_is_that_of_all_physical_queues_together(bench: Bench, kind: str) -> None:
+    queue = make(bench, kind, physical=3)
+    for at in range(3):
+        queue.send(*["x" * 1_000] * 3, at=at, group=None if kind == "plain" else f"g{at}")
+    assert len(queue.leased(0, room_bytes=3_500)) == 4
+    assert [queue.count(at)[1] for at in range(3)] == [3, 1, 0]
+
+
 def test_attributes_count_towards_its_size(queue: Queue) -> None:
     for _ in range(3):
         queue.append([queue.draft("b", extra=Extra(sender_id="s" * 1_000))])
