@@ -68,6 +68,36 @@ def test_a_server_that_goes_away_between_two_pieces_takes_nothing_along(
     assert len(rest(queue)) == 1
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
+def test_a_group_goes_on_in_the_next_piece(bench: Bench, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(lease, "AT_ONCE", at_once)
+    queue = bench.queue(fifo=True)
+    for group, texts in (("a", "12345"), ("b", "678")):
+        queue.send(*texts, group=group)
+    assert queue.leased(0, limit=7) == list("1234567")
+    assert queue.leased(1) == []
+    assert queue.ack(1)[:2] == (2, 7)
+    assert queue.leased(2) == ["8"]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
+def test_a_group_goes_on_as_far_as_nobody_has_the_next(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(lease, "AT_ONCE", at_once)
+    queue = bench.queue(fifo=True)
+    queue.send(*"12345", group="a")
+    taken = queue.take(3, timeout_s=100)
+    for entry in taken[:2]:
+        queue.move(entry, 0, 1)
+    assert queue.leased(0) == ["1", "2"]
+    queue.remove(taken[2].id)
+    # The lease has the first of the group.
+    assert queue.leased(1) == []
+    queue.ack(1)
+    assert queue.leased(2) == ["4", "5"]
+
+
 def test_a_server_is_asked_for_messages_of_one_lease_at_a_time(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several large answers together would take it so long that it seems to be dead."""
     queue = bench.queue(physical=4)

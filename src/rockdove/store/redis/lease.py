@@ -271,9 +271,9 @@ class RedisLeases:
     def read(self, server: Server) -> asyncio.Lock:
         return self._reads[server]
 
-    async def claim_some(self, part: RedisPhysical, token: str, want: Want) -> tuple[Claimed, bool]:
-        """Also whether others have claimed there, and may give it back."""
-        words: tuple[Word, ...] = (self._clock.now_us(), token, *wanted(want))
+    async def claim_some(self, part: RedisPhysical, token: str, want: Want, last: str) -> tuple[Claimed, bool]:
+        """Also whether others have claimed there, and may give it back. ``last``: the last entry that it has there."""
+        words: tuple[Word, ...] = (self._clock.now_us(), token, *wanted(want), last)
         reply = await part.server.ask("rd_lease_claim", part.key, *words)
         return part.claimed(reply), reply != b"gone" and bool(reply[6])
 
@@ -328,10 +328,12 @@ class _Attempt:
         whole = Claimed([], [])
         while want.limit > 0 and want.room_bytes > 0:
             limit = min(want.limit, AT_ONCE)
+            some = replace(want, limit=limit)
+            last = entry_name(whole.entries[-1].id) if whole.entries else ""
             async with self._leases.read(part.server):
                 await self._renew()
                 try:
-                    claimed, others = await self._leases.claim_some(part, self._token, replace(want, limit=limit))
+                    claimed, others = await self._leases.claim_some(part, self._token, some, last)
                 except ServerAway as error:
                     return whole, error
             self.others_claim = self.others_claim or others

@@ -116,40 +116,56 @@ function fifo.set_delay(q, delay_us)
   if page[1] == '0' then call('HDEL', q, 'retiming') else call('HSET', q, 'retiming', page[1]) end
 end
 
+-- The entry after ``last``, up to which a claim has taken all that waited; nil if there is none, or one in flight stands
+-- before it.
+local function turn_after(q, group, last)
+  local number = tonumber(last, 16)
+  local waiting = call('ZRANGE', q .. ':w:' .. group, 0, 0)[1]
+  if not waiting or tonumber(waiting, 16) < number then return nil end
+  local held = call('ZRANGE', q .. ':o:' .. group, '(' .. integer(number), '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1]
+  if held and held < waiting then return nil end
+  return waiting
+end
+
+-- Of one group; ``last``: the claim has taken all up to this one.
+local function draw_group(q, group, want, now, draw, last)
+  table.insert(draw.groups, group)
+  while #draw.entries < want.limit and #draw.expired < MOST_EXPIRED do
+    local entry
+    if last then entry = turn_after(q, group, last) else entry = turn_of(q, group) end
+    if not entry or due_us(q, entry, want.delay_us) > now then break end
+    call('ZREM', q .. ':w:' .. group, entry)
+    local count, first_us = receives(q, entry)
+    local item = {entry = entry, group = group, us = score(q .. ':v', entry), count = count, first_us = first_us}
+    if score(q .. ':a', entry) < want.sent_after_us then
+      table.insert(draw.expired, item)
+    elseif want.max_receives > 0 and count >= want.max_receives then
+      table.insert(draw.dead, item)
+      -- What follows must not be given before it has gone to the dead-letter queue.
+      break
+    elseif draw.has_bound and call('HEXISTS', q .. ':y', entry) == 1 then
+      table.insert(draw.bound, item)
+      break
+    else
+      table.insert(draw.entries, item)
+    end
+  end
+end
+
 -- What a claim gets. Entries that are drawn do not wait any more: the caller places or forgets each.
 function fifo.draw(q, want, now)
   fifo.set_delay(q, want.delay_us)
-  local draw = {entries = {}, dead = {}, expired = {}, bound = {}}
-  local has_bound = call('EXISTS', q .. ':y') == 1
-  local passed = {}
+  local draw = {entries = {}, dead = {}, expired = {}, bound = {}, groups = {}}
+  draw.has_bound = call('EXISTS', q .. ':y') == 1
+  if want.last then draw_group(q, group_of(q, want.last), want, now, draw, want.last) end
   while #draw.entries < want.limit and #draw.dead < MOST_DEAD and #draw.expired < MOST_EXPIRED do
     local member, at_us = first_of(q .. ':t')
     if not member or at_us > now then break end
     local group = string.sub(member, 12)
     call('ZREM', q .. ':t', member)
     call('HDEL', q .. ':tm', group)
-    table.insert(passed, group)
-    while #draw.entries < want.limit and #draw.expired < MOST_EXPIRED do
-      local entry = turn_of(q, group)
-      if not entry or due_us(q, entry, want.delay_us) > now then break end
-      call('ZREM', q .. ':w:' .. group, entry)
-      local count, first_us = receives(q, entry)
-      local item = {entry = entry, group = group, us = score(q .. ':v', entry), count = count, first_us = first_us}
-      if score(q .. ':a', entry) < want.sent_after_us then
-        table.insert(draw.expired, item)
-      elseif want.max_receives > 0 and count >= want.max_receives then
-        table.insert(draw.dead, item)
-        -- What follows must not be given before it has gone to the dead-letter queue.
-        break
-      elseif has_bound and call('HEXISTS', q .. ':y', entry) == 1 then
-        table.insert(draw.bound, item)
-        break
-      else
-        table.insert(draw.entries, item)
-      end
-    end
+    draw_group(q, group, want, now, draw)
   end
-  draw.groups = passed
   return draw
 end
 

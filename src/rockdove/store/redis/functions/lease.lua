@@ -257,12 +257,23 @@ local function unmark_claimed(q, token)
   call('ZREM', 'rd:claimed', string.sub(q, 5, -2) .. ':' .. token)
 end
 
--- now, token, then what is wanted. As a claim's; then 1 if others have claimed here for leases that may not be made.
+-- Token and time before the lease of a leased entry.
+local function lease_of(q, entry)
+  local text = call('HGET', q .. ':l', entry)
+  if not text then return nil end
+  local token, us = string.match(text, '^(%x+) (%d+)$')
+  return token, tonumber(us)
+end
+
+-- now, token, then what is wanted, and the last entry that was claimed for it: its group goes on behind that. As a claim's;
+-- then 1 if others have claimed here for leases that may not be made.
 local function lease_claim(keys, args)
   local q, now, token = keys[1], tonumber(args[1]), args[2]
   if not exists(q) then return 'gone' end
   local kind, want = kind_of(q), wanted(args, 3)
   want.is_lease = true
+  local last = args[12] or ''
+  if last ~= '' and lease_of(q, last) == token then want.last = last end
   kind.pass_time(q, now)
   local draw, size, expired = take(q, kind, want, now, LEASED, function(item)
     call('HSET', q .. ':l', item.entry, token .. ' ' .. integer(item.us))
@@ -271,14 +282,6 @@ local function lease_claim(keys, args)
   if #draw.entries > 0 then mark_claimed(q, token, now) end
   return {next_of(q, kind), integer(now), integer(size), expired, shown(q, draw.entries), shown(q, draw.dead),
     others > 0 and 1 or 0}
-end
-
--- Token and time before the lease of a leased entry.
-local function lease_of(q, entry)
-  local text = call('HGET', q .. ':l', entry)
-  if not text then return nil end
-  local token, us = string.match(text, '^(%x+) (%d+)$')
-  return token, tonumber(us)
 end
 
 -- token. Its lease was made.
