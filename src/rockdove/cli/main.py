@@ -31,6 +31,7 @@ class _Root(LazyGroup):
         "lease": "rockdove.cli.lease:app",
         "gateway": "rockdove.cli.gateway:app",
         "account": "rockdove.cli.account:app",
+        "console": "rockdove.cli.console:console",
         "bench": "rockdove.cli.bench:app",
         "demo": "rockdove.cli.demo:demo",
         "backup": "rockdove.cli.backup:backup",
