@@ -6,6 +6,7 @@ from rockdove.client.error import UnexpectedAnswer, Unreachable
 from rockdove.client.outgoing import Outgoing, cut
 from rockdove.client.retry import Retry
 from rockdove.client.sync import Client
+from rockdove.wire.figure import GetFiguresResult, QueueFigures
 from rockdove.wire.shape import Message
 from rockdove.wire.signature import Credentials
 
@@ -15,9 +16,11 @@ __all__ = [
     "Bearer",
     "Client",
     "Credentials",
+    "GetFiguresResult",
     "Message",
     "Nobody",
     "Outgoing",
+    "QueueFigures",
     "Retry",
     "UnexpectedAnswer",
     "Unreachable",

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rockdove.console.pending import QueueFigures
+from rockdove.client import QueueFigures
 
 # Points that are kept: five minutes.
 KEPT: Final = 300

@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from rockdove.client import GetFiguresResult, QueueFigures
 from rockdove.console.event import event, number
 from rockdove.console.history import BAR_S, COLUMNS, KEPT, History, still
-from rockdove.console.pending import Figures, QueueFigures
 
 # Queues that have a history: those that have changed last.
 MOST_HISTORIES = 2_000
@@ -56,7 +56,7 @@ class Ledger:
         # Whether pages are to forget what they knew.
         self.is_whole = False
 
-    def take(self, answer: Figures) -> None:
+    def take(self, answer: GetFiguresResult) -> None:
         if not self._arriving:
             self._begin(answer)
         for now in answer.queues:
@@ -65,7 +65,7 @@ class Ledger:
             self._forget(name)
         self._arriving = answer.more
 
-    def _begin(self, answer: Figures) -> None:
+    def _begin(self, answer: GetFiguresResult) -> None:
         self._tick += 1
         self._seconds = max(answer.time - self._time_s, 0.05) if self._time_s else 1.0
         self._time_s = answer.time

@@ -4,7 +4,6 @@ import asyncio
 import logging
 
 from rockdove.client import UnexpectedAnswer, Unreachable
-from rockdove.console import pending
 from rockdove.console.event import event
 from rockdove.console.ledger import Ledger
 from rockdove.console.service import Service
@@ -89,7 +88,7 @@ class Feed:
         """Seconds until the next look, and what is known by then."""
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                answer = await pending.figures(session.client, since, WAIT_S)
+                answer = await session.client.figures(since, wait_s=WAIT_S)
         except (TimeoutError, RockdoveError) as error:
             self._failed(session, error)
             return _AGAIN_S, since

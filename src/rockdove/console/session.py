@@ -10,7 +10,6 @@ from typing import Final
 from msgspec import Struct
 
 from rockdove.client import AsyncClient, UnexpectedAnswer, Unreachable
-from rockdove.console import pending
 from rockdove.console.service import Service
 from rockdove.core.account import FIRST_ID
 from rockdove.core.errors import Fault
@@ -152,7 +151,7 @@ class Sessions:
     async def _renew(self, session: Session) -> float:
         """Seconds until the next time."""
         try:
-            renewed = await pending.renew(session.client)
+            renewed = await session.client.renew_session()
         except (Unreachable, UnexpectedAnswer):
             return _AGAIN_S
         except Fault as fault:

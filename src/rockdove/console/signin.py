@@ -8,7 +8,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from rockdove.client import UnexpectedAnswer, Unreachable
-from rockdove.console import pending
 from rockdove.console.session import COOKIE, LONGEST_S, Account, Session
 from rockdove.console.visit import Visit, console_of, failed, reading, session_of
 from rockdove.console.wrong import SignedOut, status_of, words
@@ -37,7 +36,7 @@ async def sign_in(request: Request) -> Response:
         return _form(request, wanted, name, "Give the account's name and its password.")
     console = console_of(request)
     try:
-        told = await pending.sign_in(console.service.nobody, name.strip(), password)
+        told = await console.service.nobody.sign_in(name.strip(), password)
     except UnsupportedOperation:
         return RedirectResponse("/", 303)
     except (AccessDenied, RequestThrottled) as fault:
