@@ -66,7 +66,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     text = "There is no such page. The bar at the top leads to all there are." if status == 404 else str(error)
     wrong = Wrong(text, status=status)
     if request.url.path.startswith(("/api/", "/static/")):
-        return told(wrong)
+        return told(wrong, request)
     try:
         session = await session_of(request)
     except RockdoveError:

@@ -99,7 +99,7 @@ class Ledger:
     # What pages are sent.
 
     def changes(self) -> bytes:
-        """Of the last look. To be called once after each."""
+        """Of the last look; empty if there are none. To be called once after each."""
         for name in self._changed | self._rates.keys():
             history = self._histories.get(name)
             rates = history.rates(self._time_s) if history else (0.0, 0.0)
@@ -110,6 +110,8 @@ class Ledger:
             else:
                 self._rates.pop(name, None)
         rows = [self._row(name) for name in self._changed if name in self._figures]
+        if not rows and not self._gone:
+            return b""
         return event("rows", {"time": self._time_s, "seconds": self._seconds, "rows": rows, "gone": self._gone})
 
     def snapshot(self) -> bytes:
@@ -155,7 +157,7 @@ class Ledger:
         """Of the last look."""
         now = self._figures.get(name)
         if now is None:
-            return event("gone", {}) if name in self._gone else b": nothing\n\n"
+            return event("gone", {}) if name in self._gone else b""
         history = self._histories.get(name)
         values = (history.point(self._tick) if history else None) or still(now)
         point = dict(zip(COLUMNS, map(number, values), strict=True))

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from rockdove.client import UnexpectedAnswer, Unreachable
 from rockdove.console.session import COOKIE, LONGEST_S, Account, Session
 from rockdove.console.visit import Visit, console_of, failed, reading, session_of
-from rockdove.console.wrong import SignedOut, status_of, words
+from rockdove.console.wrong import SignedOut, words
 from rockdove.core.errors import AccessDenied, Fault, RequestThrottled, RockdoveError, UnsupportedOperation
 
 # An address of a page of the console, and of nothing else.
@@ -41,9 +41,9 @@ async def sign_in(request: Request) -> Response:
         return RedirectResponse("/", 303)
     except (AccessDenied, RequestThrottled) as fault:
         text = _NO if isinstance(fault, AccessDenied) else words(fault)
-        return _form(request, wanted, name, text, status_of(fault))
+        return _form(request, wanted, name, text)
     except (Unreachable, UnexpectedAnswer, Fault) as error:
-        return _form(request, wanted, name, words(error), status_of(error))
+        return _form(request, wanted, name, words(error))
     earlier = console.sessions.find(request.cookies.get(COOKIE))
     if earlier is not None:
         console.sessions.end(earlier)
@@ -51,10 +51,10 @@ async def sign_in(request: Request) -> Response:
     return _with_cookie(RedirectResponse(wanted, 303), session, _is_https(request))
 
 
-def _form(request: Request, wanted: str, name: str = "", text: str = "", status: int = 200) -> Response:
+def _form(request: Request, wanted: str, name: str = "", text: str = "") -> Response:
     console = console_of(request)
     values = {"wanted": wanted, "name": name, "text": text}
-    return console.renderer.response(request, console, None, "login.html", status, values)
+    return console.renderer.response(request, console, None, "login.html", 200, values)
 
 
 async def sign_out(request: Request) -> Response:

@@ -129,7 +129,7 @@ async def _answer(request: Request, admin: bool, do: Callable[[Visit], Awaitable
         visit = await _visit(request, admin)
         value = await do(visit)
     except RockdoveError as error:
-        return told(SignedOut() if visit is not None and _is_over(visit, error) else error)
+        return told(SignedOut() if visit is not None and _is_over(visit, error) else error, request)
     members = {} if value is None else msgspec.to_builtins(value)
     return Response(msgspec.json.encode({"ok": True, **members}), media_type="application/json")
 

@@ -20,6 +20,8 @@ class Watcher:
         self._pending: deque[bytes] = deque()
 
     def put(self, data: bytes) -> None:
+        if not data:
+            return
         if len(self._pending) >= _MOST:
             self._pending.clear()
             self.is_behind = True

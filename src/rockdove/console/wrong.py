@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from rockdove.client import UnexpectedAnswer, Unreachable
@@ -73,11 +74,16 @@ def status_of(error: RockdoveError) -> int:
     return 400
 
 
-def told(error: RockdoveError) -> JSONResponse:
+# Our own pages ask for the status in the body: browsers report other ones as errors of the page.
+IN_BODY = "rockdove-status"
+
+
+def told(error: RockdoveError, request: Request) -> JSONResponse:
     """The answer to an action that failed."""
-    body: dict[str, Any] = {"error": words(error)}
+    status = status_of(error)
+    body: dict[str, Any] = {"ok": False, "error": words(error), "status": status}
     if isinstance(error, Wrong) and error.field is not None:
         body["field"] = error.field
     if isinstance(error, SignedOut):
         body["signed_out"] = True
-    return JSONResponse(body, status_of(error))
+    return JSONResponse(body, 200 if request.headers.get(IN_BODY) == "body" else status)

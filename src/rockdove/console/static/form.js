@@ -4,18 +4,21 @@ import { dropDraft, keepDraft } from "./draft.js";
 import { signedOut } from "./page.js";
 import { bytes, duration } from "./words.js";
 
+// The status in the body: browsers report other ones as errors of the page.
+const HEADERS = { "Content-Type": "application/json", "Rockdove-Status": "body" };
+
 // POST of JSON, or GET without a body. Throws Problem.
 export async function call(address, body) {
   const options = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   let answer;
   try {
-    answer = await fetch(address, { ...options, headers: { "Content-Type": "application/json" } });
+    answer = await fetch(address, { ...options, headers: HEADERS });
   } catch {
     throw new Problem({ error: "The console does not answer. Is it still running? Nothing was lost; try again." });
   }
   const told = await answer.json().catch(() => ({ error: `The console answered with status ${answer.status}.` }));
   if (told.signed_out) signedOut();
-  if (!answer.ok) throw new Problem(told);
+  if (!told.ok) throw new Problem(told);
   return told;
 }
 
@@ -83,7 +86,8 @@ export function mark(input, message) {
   text.textContent = message;
   input.setAttribute("aria-invalid", "true");
   input.setAttribute("aria-errormessage", text.id);
-  input.focus();
+  input.focus({ preventScroll: true });
+  box.scrollIntoView({ block: "nearest", behavior: "smooth" });
 }
 
 function unmark(input) {

@@ -40,14 +40,15 @@ function open() {
   stream.addEventListener("error", lost);
 }
 
-async function lost() {
-  const again = stream.readyState === EventSource.CLOSED;
+function lost() {
   trouble("console", "The console does not answer; trying again. What is shown may be old.");
-  if (!again) return;
-  stream.close();
-  const answer = await fetch("/api/session").catch(() => null);
-  if (answer?.status === 401) signedOut();
-  else setTimeout(open, 1500);
+  // Browsers try again by themselves, unless they were answered something else than a stream.
+  if (stream.readyState === EventSource.CLOSED) setTimeout(open, 1500);
+}
+
+async function session() {
+  const answer = await fetch("/api/session", { headers: { "Rockdove-Status": "body" } }).catch(() => null);
+  return answer?.json().catch(() => null);
 }
 
 // The banner shows what is wrong, until nothing is.
@@ -82,8 +83,7 @@ channel.addEventListener("message", (event) => {
 });
 
 async function checkSession() {
-  const answer = await fetch("/api/session").catch(() => null);
-  if (answer?.status === 401) signedOut();
+  if ((await session())?.signed_out) signedOut();
 }
 
 // A short notice, that goes by itself.
@@ -119,8 +119,8 @@ document.addEventListener("keydown", (event) => {
 if (page === "away") {
   // The service was away when this page was asked for.
   setInterval(async () => {
-    const answer = await fetch("/api/session").catch(() => null);
-    if (answer && answer.status !== 503 && answer.status !== 502) location.reload();
+    const told = await session();
+    if (told && (told.ok || told.signed_out)) location.reload();
   }, 2000);
 } else if (page === "other") {
   open();

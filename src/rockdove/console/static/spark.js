@@ -63,7 +63,7 @@ export class Spark {
     pen.fill();
     pen.globalAlpha = 1;
     line(pen, this.sent, x, y, "--c1");
-    line(pen, this.received, x, y, "--c2");
+    if (this.received.some(Boolean)) line(pen, this.received, x, y, "--c2");
   }
 }
 
