@@ -57,7 +57,6 @@ function fill(view, row) {
   age(view);
   set(view, 5, rate(row.rate_in));
   set(view, 6, rate(row.rate_out));
-  view.element.classList.toggle("idle", !isBusy(row));
   badges(view, row);
   deadLetters(view, row);
 }
@@ -111,8 +110,17 @@ function draw(view) {
   const spark = sparks.get(view.name);
   if (!spark) return;
   spark.shift(now());
-  spark.draw(view.canvas);
+  spark.draw(view.canvas, ...sparkSize);
 }
+
+// As in the style sheet: on a phone it is as wide as the row.
+const narrow = matchMedia("(max-width: 760px)");
+let sparkSize = [150, 26];
+function measure() {
+  sparkSize = [narrow.matches ? $("queues").clientWidth - 24 : 150, 26];
+  table.drawAll();
+}
+addEventListener("resize", measure);
 
 // What comes from the service.
 
@@ -350,4 +358,5 @@ handle(
 );
 
 for (const dialog of [createDialog, editDialog, sureDialog]) closable(dialog);
+measure();
 subscribe({ page: "queues" });

@@ -35,10 +35,9 @@ export class Spark {
     return !this.sent.some(Boolean) && !this.received.some(Boolean);
   }
 
-  draw(canvas) {
+  // The size is given: to ask the canvas would make the browser lay the page out, once for every row.
+  draw(canvas, width, height) {
     const ratio = devicePixelRatio || 1;
-    const width = canvas.clientWidth || 150;
-    const height = canvas.clientHeight || 26;
     if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
     if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
     const pen = canvas.getContext("2d");

@@ -133,4 +133,5 @@ export function set(view, place, text) {
   if (view.texts[place] === text) return;
   view.texts[place] = text;
   view.cells[place].textContent = text;
+  view.cells[place].classList.toggle("zero", text === "0");
 }

@@ -2,6 +2,7 @@
 
 const WHOLE = new Intl.NumberFormat("en-US");
 const ONE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
+const TENTHS = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 // A number of messages; null where the service cannot tell.
 export function count(value) {
@@ -10,7 +11,7 @@ export function count(value) {
 
 export function rate(value) {
   if (!value) return "0";
-  return value < 100 ? ONE.format(value) : WHOLE.format(Math.round(value));
+  return value < 100 ? TENTHS.format(value) : WHOLE.format(Math.round(value));
 }
 
 const UNITS = [[86400, "d"], [3600, "h"], [60, "min"]];
