@@ -31,6 +31,8 @@ HANGS_S := 900
 
 # More words for the program a verb starts: make serve ARGS="--port 9325", make test-quick ARGS="-k fifo -x"
 ARGS ?=
+# The same for the console that `make serve` starts: CONSOLE="--port 9401"; CONSOLE=no starts none.
+CONSOLE ?=
 # The same for the soak at the end of `make bench-long`: SOAK_ARGS="--seconds 60"
 SOAK_ARGS ?=
 
@@ -39,12 +41,12 @@ help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: serve
-serve: ## start the service (ARGS="--port 9325"), after installing what serving needs
+serve: ## start the service (ARGS="--port 9400") and its console (CONSOLE="--port 9401"), after installing what they need
 	@scripts/environment.sh base
-	@exec $(BIN)/rockdove serve $(ARGS)
+	@CONSOLE="$(CONSOLE)" exec scripts/serve.sh $(ARGS)
 
 .PHONY: setup
-setup: environment needs-spark ## make .venv/bin/rockdove with every extra and the development tools, and see to Java
+setup: environment needs-spark uplot ## make .venv/bin/rockdove with every extra and the development tools, and see to Java
 
 .PHONY: environment
 environment:
@@ -149,6 +151,10 @@ $(JMS)/built: tests/jms/pom.xml tests/jms/spring/pom.xml $(shell find tests/jms/
 	@mvn -B -q -f tests/jms/spring/pom.xml $(COPY_JARS)
 	@touch $@
 
+.PHONY: uplot
+uplot:
+	@scripts/console.sh || echo 'rockdove: going on; the console is without charts until scripts/console.sh succeeds' >&2
+
 .PHONY: needs-spark
 needs-spark:
 	@scripts/need.sh java=default-jre-headless
@@ -225,5 +231,5 @@ bench-long: setup cassandra-jars ## ten million messages in one queue, 200 clien
 
 .PHONY: clean
 clean: ## remove the environment, the npm packages and every cache; the data folder stays
-	rm -rf .venv .setup $(JAVASCRIPT)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache target dist site
+	rm -rf .venv .setup $(JAVASCRIPT)/node_modules src/rockdove/console/static/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache target dist site
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

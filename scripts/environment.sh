@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Makes, repairs or updates .venv: `environment.sh base` installs what serving needs, `environment.sh all` every extra.
+# `environment.sh console` adds what the console needs to the first, beside a service that runs from there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/apt.sh
@@ -77,7 +78,11 @@ is_installed() {
   local kind print
   [ -e "$stamp" ] || return 1
   read -r kind print <"$stamp"
-  [ "$print" = "$(fingerprint)" ] && { [ "$kind" = all ] || [ "$kind" = "$want" ]; }
+  [ "$print" = "$(fingerprint)" ] && case $kind in
+    all | "$want") true ;;
+    console) [ "$want" = base ] ;;
+    *) false ;;
+  esac
 }
 
 make_venv() {
@@ -101,6 +106,29 @@ with_uv() {
 
 all_extras() {
   "$venv/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"], sep=",")'
+}
+
+# Packages that an extra needs, with those of the extras that it names.
+packages_of() {
+  "$venv/bin/python" - "$1" <<'END'
+import re, sys, tomllib
+extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]
+def packages(name):
+    for need in extras[name]:
+        other = re.fullmatch(r"rockdove\[(.+)\]", need)
+        yield from packages(other[1]) if other else [need]
+print(*packages(sys.argv[1]), sep="\n")
+END
+}
+
+# Leaves what is there as it is: a service may be running from it, and this may be interrupted.
+add_console() {
+  local packages print
+  print=$(fingerprint)
+  mapfile -t packages < <(packages_of console)
+  say "installing what the console needs into .venv"
+  with_uv "${packages[@]}" || with_pip "${packages[@]}"
+  echo "console $print" >"$stamp"
 }
 
 install() {
@@ -132,4 +160,4 @@ if [ -n "$fault" ]; then
   [ ! -e "$venv" ] || say ".venv cannot be used ($fault): making it anew"
   make_venv
 fi
-install
+if [ "$want" = console ]; then add_console; else install; fi
