@@ -4,6 +4,7 @@ import math
 from array import array
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from rockdove.client import QueueFigures
@@ -153,5 +154,5 @@ def _point(before: QueueFigures, now: QueueFigures, seconds: float) -> Point:
         (now.deleted - before.deleted) / seconds,
         (now.empty - before.empty) / seconds,
     )
-    lately = [new - old for new, old in zip(now.delivery, before.delivery, strict=False)]
+    lately = [new - old for new, old in zip_longest(now.delivery, before.delivery, fillvalue=0)]
     return (*rates, *_gauges(now), *(percentile(lately, share) for share in (0.5, 0.95, 0.99)))

@@ -43,10 +43,10 @@ class Feed:
         self._watchers.add(watcher)
         session.streams.add(watcher.wake)
         self._session = session
-        if self._trouble is not None:
-            watcher.put(self._service_event())
         if self._is_known:
             self._begin(watcher)
+        elif self._trouble is not None:
+            watcher.put(self._service_event())
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())
         return watcher
@@ -58,10 +58,13 @@ class Feed:
         self._left_s = asyncio.get_running_loop().time()
 
     def _begin(self, watcher: Watcher) -> None:
+        """Whether the service is there is told with it: what was to be sent before is dropped."""
+        data = b""
         if watcher.queue is None:
-            watcher.begin(self._ledger.snapshot())
+            data = self._ledger.snapshot()
         elif watcher.queue:
-            watcher.begin(self._ledger.history(watcher.queue))
+            data = self._ledger.history(watcher.queue)
+        watcher.begin(data + self._service_event())
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -92,9 +95,7 @@ class Feed:
         except (TimeoutError, RockdoveError) as error:
             self._failed(session, error)
             return _AGAIN_S, since
-        if self._trouble is not None:
-            self._trouble = None
-            self._tell_all(self._service_event())
+        self._trouble = None
         self._service.found()
         self._ledger.take(answer)
         if answer.more:
@@ -103,9 +104,9 @@ class Feed:
         return TICK_S, answer.version
 
     def _publish(self) -> None:
-        was_known, self._is_known = self._is_known, True
-        whole = self._ledger.is_whole or not was_known
+        whole = self._ledger.is_whole or not self._is_known
         changes = self._ledger.changes()
+        self._is_known = True
         if whole:
             for watcher in self._watchers:
                 self._begin(watcher)
@@ -138,14 +139,13 @@ class Feed:
         if text != self._trouble:
             log.warning("no figures: %s", text)
             self._trouble = text
-            self._tell_all(self._service_event())
+            # When it is back, pages are told everything anew.
+            self._is_known = False
+            for watcher in self._watchers:
+                watcher.put(self._service_event())
 
     def _service_event(self) -> bytes:
         return event("service", {"up": self._trouble is None, "text": self._trouble})
-
-    def _tell_all(self, data: bytes) -> None:
-        for watcher in self._watchers:
-            watcher.put(data)
 
     async def close(self) -> None:
         if self._task is not None:
