@@ -6,7 +6,10 @@ from rockdove.client.error import UnexpectedAnswer, Unreachable
 from rockdove.client.outgoing import Outgoing, cut
 from rockdove.client.retry import Retry
 from rockdove.client.sync import Client
+from rockdove.wire.account import ListedAccount
+from rockdove.wire.extension import PeekedMessage
 from rockdove.wire.figure import GetFiguresResult, QueueFigures
+from rockdove.wire.shape import ListMessageMoveTasksResultEntry as MoveTask
 from rockdove.wire.shape import Message
 from rockdove.wire.signature import Credentials
 
@@ -17,9 +20,12 @@ __all__ = [
     "Client",
     "Credentials",
     "GetFiguresResult",
+    "ListedAccount",
     "Message",
+    "MoveTask",
     "Nobody",
     "Outgoing",
+    "PeekedMessage",
     "QueueFigures",
     "Retry",
     "UnexpectedAnswer",

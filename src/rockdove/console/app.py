@@ -12,7 +12,21 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
 from rockdove.client import UnexpectedAnswer, Unreachable
-from rockdove.console import queues, signin, stream
+from rockdove.console import (
+    access,
+    draft,
+    lease,
+    peek,
+    physical,
+    queue,
+    queues,
+    receipt,
+    redrive,
+    signin,
+    stream,
+    tag,
+    topic,
+)
 from rockdove.console.console import Console, make_console
 from rockdove.console.guard import Guard
 from rockdove.console.render import STATIC
@@ -26,6 +40,16 @@ ROUTES: list[BaseRoute] = [
     *signin.ROUTES,
     *stream.ROUTES,
     *queues.ROUTES,
+    *queue.ROUTES,
+    *peek.ROUTES,
+    *draft.ROUTES,
+    *receipt.ROUTES,
+    *physical.ROUTES,
+    *lease.ROUTES,
+    *redrive.ROUTES,
+    *tag.ROUTES,
+    *access.ROUTES,
+    *topic.ROUTES,
     Mount("/static", StaticFiles(directory=STATIC)),
 ]
 

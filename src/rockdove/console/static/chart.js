@@ -7,8 +7,22 @@ const SHOWN = 300;
 const charts = new Set();
 onTheme(() => charts.forEach((chart) => chart.rebuild()));
 
+const TIME = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const clock = (seconds) => TIME.format(seconds * 1000);
+
+// The places of values that have none before and after them: no line shows them.
+function lonely(plot, place) {
+  const values = plot.data[place];
+  const found = [];
+  for (let at = 0; at < values.length; at += 1) {
+    if (values[at] !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null) found.push(at);
+  }
+  return found;
+}
+
 export class Chart {
-  // box: an element; series: [{label, colour: "--c1", column, fill}]; value: how a number is written.
+  // box: an element; series: [{label, colour: "--c1", column, fill, dots}]; value: how a number is written. With dots, a
+  // value without neighbours is seen, too.
   constructor(box, { title, series, value = String, height = 170 }) {
     Object.assign(this, { box, title, series, value, height });
     this.data = [[], ...series.map(() => [])];
@@ -41,17 +55,17 @@ export class Chart {
         legend: { live: true },
         scales: { y: { range: (_, low, high) => [0, high > 0 ? high * 1.1 : 1] } },
         axes: [
-          { ...axis, space: 60 },
+          { ...axis, space: 64, values: (_, ticks) => ticks.map(clock) },
           { ...axis, size: 56, values: (_, ticks) => ticks.map(this.value) },
         ],
         series: [
-          {},
-          ...this.series.map(({ label, colour: name, fill }) => ({
+          { label: "at", value: (_, time) => (time ? clock(time) : "–") },
+          ...this.series.map(({ label, colour: name, fill, dots }) => ({
             label,
             stroke: colour(name),
             width: 1.6,
             fill: fill ? `color-mix(in srgb, ${colour(name)} 16%, transparent)` : undefined,
-            points: { show: false },
+            points: { show: false, size: 4, fill: colour(name), filter: dots ? lonely : () => null },
             spanGaps: false,
             value: (_, number) => (number === null || number === undefined ? "–" : this.value(number)),
           })),
@@ -60,12 +74,19 @@ export class Chart {
       this.data,
       this.box,
     );
+    this.#read();
+  }
+
+  // The legend tells the newest values, unless somebody points at others.
+  #read() {
+    if (this.plot && this.data[0].length && this.plot.cursor.left < 0) this.plot.setLegend({ idx: this.data[0].length - 1 });
   }
 
   // All at once: columns by name, "time" among them.
   setHistory(columns) {
     this.data = [columns.time.slice(), ...this.series.map(({ column }) => columns[column].slice())];
     this.plot?.setData(this.data);
+    this.#read();
   }
 
   // One more: numbers by name.
@@ -74,5 +95,6 @@ export class Chart {
     this.series.forEach(({ column }, place) => this.data[place + 1].push(point[column] ?? null));
     while (this.data[0].length > SHOWN) this.data.forEach((column) => column.shift());
     this.plot?.setData(this.data);
+    this.#read();
   }
 }
