@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 from typing import Final
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from rockdove.core.limits import MAX_DELAY_S
 from rockdove.core.message import Attribute
 
 _FIFO: Final = ".fifo"
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # What the texts of faults name, with the input that it is about.
 _FIELDS: Final = (
     ("MessageDeduplicationId", "deduplication"),
@@ -104,6 +106,8 @@ def _attribute(draft: DraftAttribute) -> Attribute:
     field = f"a{draft.place}-value"
     if not draft.value:
         raise Wrong("An attribute needs a value.", field)
+    if draft.kind.startswith("Number") and not _NUMBER.fullmatch(draft.value.strip()):
+        raise Wrong("Must be a number, as in 42 or -1.5e3. Choose String for text.", field)
     if not draft.kind.startswith("Binary"):
         return Attribute(draft.kind, draft.value)
     try:

@@ -23,5 +23,9 @@ def number(text: str, field: str, low: float, high: float) -> float | None:
     except ValueError:
         value = low - 1
     if not low <= value <= high:
-        raise Wrong(f"Must be a number from {low:,g} to {high:,g}.", field)
+        raise Wrong(f"Must be a number from {_words(low)} to {_words(high)}.", field)
     return value
+
+
+def _words(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,}"

@@ -1,7 +1,7 @@
 // Permissions: statements of the policy, granting, taking back, and the policy itself.
 
 import { $, button, make, sync } from "../dom.js";
-import { handle } from "../form.js";
+import { clear, handle } from "../form.js";
 import { notice } from "../page.js";
 import { sure } from "../sure.js";
 import { get, Part, post } from "./part.js";
@@ -72,5 +72,6 @@ handle(
 $("policy-again").addEventListener("click", () => {
   policy.elements.policy.value = kept;
   delete policy.dataset.touched;
+  clear(policy);
 });
 part.load();
