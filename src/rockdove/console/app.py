@@ -15,9 +15,11 @@ from rockdove.client import UnexpectedAnswer, Unreachable
 from rockdove.console import (
     access,
     draft,
+    elastic,
     lease,
     peek,
     physical,
+    plan,
     queue,
     queues,
     receipt,
@@ -40,6 +42,8 @@ ROUTES: list[BaseRoute] = [
     *signin.ROUTES,
     *stream.ROUTES,
     *queues.ROUTES,
+    *elastic.ROUTES,
+    *plan.ROUTES,
     *queue.ROUTES,
     *peek.ROUTES,
     *draft.ROUTES,
@@ -62,6 +66,7 @@ def make_app(settings: Settings) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
         await console.hub.close()
+        await console.recorders.close()
         await console.sessions.close()
         await console.service.close()
 

@@ -94,12 +94,16 @@ class UnreadableCalibration(CapacityError):
 
 def read(path: Path) -> Calibration:
     """Raises `UnreadableCalibration`, and OSError if there is no such file."""
-    content = path.read_bytes()
+    return decode(path.read_bytes(), str(path))
+
+
+def decode(content: bytes | str, name: str) -> Calibration:
+    """Raises `UnreadableCalibration`, which calls it by that name."""
     try:
         # Before the rest: fields of another format may be different ones.
         written = msgspec.json.decode(content, type=_Head).format
         if written != FORMAT:
-            raise UnreadableCalibration(f"{path} has format {written}, and this Rockdove reads format {FORMAT}")
+            raise UnreadableCalibration(f"{name} has format {written}, and this Rockdove reads format {FORMAT}")
         return msgspec.json.decode(content, type=Calibration)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UnreadableCalibration(f"{path} is no calibration: {error}") from None
+        raise UnreadableCalibration(f"{name} is no calibration: {error}") from None

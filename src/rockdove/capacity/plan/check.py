@@ -1,14 +1,17 @@
 """A plan beside the simulator."""
 
+from collections.abc import Callable, Sequence
 from enum import Enum
 
+import numpy as np
 from msgspec.structs import replace
 
 from rockdove.capacity.error import CapacityError
 from rockdove.capacity.interval import interval
 from rockdove.capacity.plan.load import Load
 from rockdove.capacity.plan.planner import Check, Figure, Plan, Target
-from rockdove.capacity.vma.compiled import replicate
+from rockdove.capacity.vma.compiled import simulate
+from rockdove.capacity.vma.scenario import Measure
 
 # Independent runs, fewer if they are long, and messages in each after the warm-up.
 _RUNS = 20
@@ -20,6 +23,9 @@ _MOST_MESSAGES = 20_000_000
 _WARM_UP = 0.1
 # How far the simulated mean may be from the predicted one, as a share of it.
 _CLOSE = 0.05
+
+# Told after each run: what all so far have given, and how many there will be.
+Watcher = Callable[[Sequence[Measure], int], None]
 
 
 class Verdict(Enum):
@@ -35,11 +41,16 @@ class TooLong(CapacityError):
     """A simulation that would say something takes more messages than we simulate."""
 
 
-def check(load: Load, plan: Plan, seed: int) -> Check:
+def check(load: Load, plan: Plan, seed: int, watcher: Watcher = lambda measures, runs: None) -> Check:
     """The mean delivery time of independent runs, all from one seed. Raises `TooLong`."""
     duration_s = _length_s(load, plan) / (1 - _WARM_UP)
     scenario = load.scenario(plan.n1, plan.n2, duration_s, duration_s * _WARM_UP)
-    found = interval([run.delivery_s for run in replicate(scenario, _runs(load.arrival * duration_s), seed)])
+    runs = _runs(load.arrival * duration_s)
+    measures: list[Measure] = []
+    for child in np.random.SeedSequence(seed).spawn(runs):
+        measures.append(simulate(scenario, child))
+        watcher(measures, runs)
+    found = interval([run.delivery_s for run in measures])
     return Check(found.mean, found.ci95)
 
 
