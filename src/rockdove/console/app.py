@@ -14,6 +14,7 @@ from starlette.staticfiles import StaticFiles
 from rockdove.client import UnexpectedAnswer, Unreachable
 from rockdove.console import (
     access,
+    accounts,
     draft,
     elastic,
     lease,
@@ -54,6 +55,7 @@ ROUTES: list[BaseRoute] = [
     *tag.ROUTES,
     *access.ROUTES,
     *topic.ROUTES,
+    *accounts.ROUTES,
     Mount("/static", StaticFiles(directory=STATIC)),
 ]
 

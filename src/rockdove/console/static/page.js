@@ -75,7 +75,11 @@ export function signedOut() {
   flushDrafts();
   stream?.close();
   channel.postMessage("ended");
-  location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+  const leave = () => location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+  // A secret that is told this once stays until it is put away.
+  const secret = document.querySelector("dialog[data-once][open]");
+  if (secret) secret.addEventListener("close", leave);
+  else leave();
 }
 channel.addEventListener("message", (event) => {
   // This tab asks for itself: it may be another session's.

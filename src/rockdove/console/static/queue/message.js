@@ -23,11 +23,12 @@ export function firstLine(message) {
   return text || "(blank)";
 }
 
-// All that is known of it.
-export function details(message) {
+// All that is known of it; without what its line tells, which changes.
+export function details(message, told = []) {
   const facts = make("dl", "pairs");
   add(facts, "id", message.id);
   for (const [name, value] of Object.entries(message.attributes)) {
+    if (told.includes(name)) continue;
     add(facts, WORDS[name] ?? name, name.endsWith("Timestamp") ? moment(value / 1000) : value);
   }
   if (message.physical !== undefined) add(facts, "physical queue", String(message.physical));

@@ -50,7 +50,7 @@ function draw(page) {
 
 function build({ message, isOpen }) {
   if (isOpen) {
-    const cell = Object.assign(make("td", "", details(message)), { colSpan: 5 });
+    const cell = Object.assign(make("td", "", details(message, ["ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"])), { colSpan: 5 });
     return make("tr", "open", cell);
   }
   const open = make("button", "opener", firstLine(message));
@@ -116,6 +116,7 @@ $("peek-next").addEventListener("click", () => {
 
 // Whenever something has happened in the queue.
 on("queue", () => {
+  form.elements.physical.closest("label").hidden = figures.row.physical === 1;
   const { visible, in_flight, delayed } = figures.row;
   const now = `${visible} ${in_flight} ${delayed}`;
   if (now === seen) return;
