@@ -93,6 +93,9 @@ class Feed:
             async with asyncio.timeout(_PATIENCE_S):
                 answer = await session.client.figures(since, wait_s=WAIT_S)
         except (TimeoutError, RockdoveError) as error:
+            if session.is_over:
+                # Its connections were closed: that says nothing about the service.
+                return 0.0, since
             self._failed(session, error)
             return _AGAIN_S, since
         self._trouble = None

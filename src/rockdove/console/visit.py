@@ -136,6 +136,9 @@ async def _answer(request: Request, admin: bool, do: Callable[[Visit], Awaitable
 
 def _is_over(visit: Visit, error: RockdoveError) -> bool:
     """Whether the service knows this session no more; then the console knows it no more, too."""
+    if visit.session.is_over:
+        # It ended meanwhile, and its connections were closed.
+        return True
     if isinstance(error, Unreachable):
         visit.console.service.lost(error)
     if not (isinstance(error, Fault) and isinstance(error, UNKNOWN_CALLER)):
