@@ -28,6 +28,7 @@ COMMANDS = [
     *[("lease", name) for name in ("list", "ack", "release")],
     *[("gateway", name) for name in ("mqtt", "coap")],
     *[("account", name) for name in ("add", "list", "password", "rotate", "token", "disable", "enable", "remove")],
+    ("console",),
     *[("bench", name) for name in ("bdqs", "peers", "fig4", "fig5", "fig6", "fig7", "fig8")],
     *[("bench", name) for name in ("rds", "elastic", "elastic3")],
     ("demo",),
