@@ -167,11 +167,11 @@ function openDialog(what) {
   dialog.querySelector("form input:not([hidden])").focus();
 }
 
-function showKey({ account, id, access_key, secret_key }, title, text, done) {
+function showKey({ account, id, access_key, secret_key }, title, text, done, password) {
   showOnce({
     title,
     text,
-    lines: [["account", account], ["id", id]],
+    lines: [["account", account], ["id", id], ...(password ? [["password", password]] : [])],
     all: `export AWS_ACCESS_KEY_ID=${access_key}\nexport AWS_SECRET_ACCESS_KEY=${secret_key}`,
     done: done ?? load,
   });
@@ -179,27 +179,38 @@ function showKey({ account, id, access_key, secret_key }, title, text, done) {
 
 $("add").addEventListener("click", () => openDialog("add"));
 const addForm = $("add-form");
+// One that was made up is shown once more: nobody knows it yet.
+let madeUp = "";
+const seen = (input) => (input.type === "text" ? input.value : "");
 handle(
   addForm,
   () => {
     const { name, password, admin } = addForm.elements;
+    madeUp = seen(password);
     return call("/api/accounts", { name: name.value, password: password.value, admin: admin?.checked ?? false });
   },
   (key) => {
     $("add-dialog").close();
     addForm.reset();
     const text = isFirst ? "From now on requests must be signed with this key, and the console asks for the password." : "Programs sign with this key.";
-    showKey(key, `The key of ${key.account}`, text, isFirst ? () => location.assign("/login") : load);
+    showKey(key, `The key of ${key.account}`, text, isFirst ? () => location.assign("/login") : load, madeUp);
+    madeUp = "";
   },
 );
 
 const passwordForm = $("password-form");
 handle(
   passwordForm,
-  () => call(address(subject.name, "password"), { password: passwordForm.elements.password.value }),
+  () => {
+    const { password } = passwordForm.elements;
+    madeUp = seen(password);
+    return call(address(subject.name, "password"), { password: password.value });
+  },
   () => {
     $("password-dialog").close();
-    said(`${subject.name} has a new password.`);
+    if (madeUp) showOnce({ title: `The password of ${subject.name}`, text: "It is for the console.", lines: [], all: madeUp, done: load });
+    else said(`${subject.name} has a new password.`);
+    madeUp = "";
   },
 );
 

@@ -8,9 +8,10 @@ import { figures, pageOf } from "./part.js";
 
 const HEIGHT = 150;
 
-// Of seconds: 0.8 ms, 45 ms, 1.5 s, 2 min.
-export function latency(seconds) {
-  if (seconds >= 60) return duration(seconds);
+// Of seconds, short enough for an axis: 0.8 ms, 45 ms, 1.5 s, 2.5 min.
+function latency(seconds) {
+  if (seconds >= 3600) return `${+(seconds / 3600).toFixed(1)} h`;
+  if (seconds >= 60) return `${+(seconds / 60).toFixed(1)} min`;
   if (seconds >= 1) return `${+seconds.toFixed(1)} s`;
   const ms = seconds * 1000;
   return `${ms < 10 ? +ms.toFixed(1) : Math.round(ms)} ms`;

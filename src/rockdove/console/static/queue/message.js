@@ -38,7 +38,7 @@ export function details(message, told = []) {
   if (message.message_attributes.length) {
     const own = make("dl", "pairs own");
     for (const { name, type, value } of message.message_attributes) add(own, name, value, type);
-    made.append(make("h4", "", "Attributes"), own);
+    made.append(make("h3", "", "Attributes"), own);
   }
   return made;
 }
