@@ -1,6 +1,7 @@
 """Runs the console until it is told to stop."""
 
 import asyncio
+import signal
 import socket
 from collections.abc import Callable
 from types import FrameType
@@ -29,7 +30,9 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
+        """As it was asked for, it is no failure: uvicorn's own would end the process by the same signal afterwards."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._on_stop)
 
