@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from rockdove.console.live import Hub
+from rockdove.console.opened import Opened
 from rockdove.console.render import Renderer
 from rockdove.console.scaling import Recorders
 from rockdove.console.service import Service
@@ -21,10 +22,11 @@ class Console(Struct, frozen=True):
     renderer: Renderer
     trials: Trials
     recorders: Recorders
+    opened: Opened
 
 
 def make_console(settings: Settings) -> Console:
     """Raises ValueError if the endpoint is none."""
     service = Service(settings.endpoint, settings.region)
     sessions = Sessions(service)
-    return Console(settings, service, sessions, Hub(service, sessions), Renderer(), Trials(), Recorders())
+    return Console(settings, service, sessions, Hub(service, sessions), Renderer(), Trials(), Recorders(), Opened())

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -46,43 +47,51 @@ async def show(visit: Visit) -> Response:
     except RockdoveError as error:
         missing = str(error)
     else:
-        # It takes a second; the first move of a slider then need not wait for it.
+        # It takes a second or two; the first move of a slider then need not wait for it.
         asyncio.get_running_loop().run_in_executor(None, _load_models)
     return visit.render("plan.html", sliders=SLIDERS, details=DETAILS, policies=list(ScalingPolicy), missing=missing)
 
 
+@cache
 def _load_models() -> None:
-    import rockdove.console.prediction  # noqa: F401
+    """With all that they load when they are used."""
+    _predict(Question(arrival=30, service_ms=200, reliability=99, timeout_s=30, threads=8, whole=True))
+
+
+# Models run in threads, and are imported there.
+
+
+def _predict(question: Question) -> dict[str, Any]:
+    from rockdove.console.prediction import predict
+
+    return predict(question)
+
+
+def _fewest(goal: Goal) -> dict[str, Any]:
+    from rockdove.console.prediction import fewest
+
+    return fewest(goal)
+
+
+def _calibrated(upload: Upload) -> dict[str, Any]:
+    from rockdove.console.prediction import calibrated
+
+    return calibrated(upload.content, upload.name)
 
 
 async def predict(visit: Visit, question: Question) -> dict[str, Any]:
-    def answer() -> dict[str, Any]:
-        from rockdove.console.prediction import predict
-
-        return predict(question)
-
     extra.require()
-    return await asyncio.to_thread(answer)
+    return await asyncio.to_thread(_predict, question)
 
 
 async def find(visit: Visit, goal: Goal) -> dict[str, Any]:
-    def answer() -> dict[str, Any]:
-        from rockdove.console.prediction import fewest
-
-        return fewest(goal)
-
     extra.require()
-    return await asyncio.to_thread(answer)
+    return await asyncio.to_thread(_fewest, goal)
 
 
 async def calibrate(visit: Visit, upload: Upload) -> dict[str, Any]:
-    def answer() -> dict[str, Any]:
-        from rockdove.console.prediction import calibrated
-
-        return calibrated(upload.content, upload.name)
-
     extra.require()
-    return await asyncio.to_thread(answer)
+    return await asyncio.to_thread(_calibrated, upload)
 
 
 async def simulate(request: Request) -> Response:
@@ -91,7 +100,7 @@ async def simulate(request: Request) -> Response:
         session = await session_of(request)
         extra.require()
         question = msgspec.json.decode(await request.body(), type=Question)
-        answer = await asyncio.to_thread(_answer, question)
+        answer = await asyncio.to_thread(_predict, question)
         if not answer["stable"]:
             raise Wrong("There is nothing to simulate: the queue grows without end. Take more workers first.")
         trials = request.app.state.console.trials
@@ -103,12 +112,6 @@ async def simulate(request: Request) -> Response:
     sessions = request.app.state.console.sessions
     events = trials.stream(question, lambda: session.is_over or sessions.stopping)
     return StreamingResponse(events, media_type="text/event-stream")
-
-
-def _answer(question: Question) -> dict[str, Any]:
-    from rockdove.console.prediction import predict
-
-    return predict(question)
 
 
 async def names(visit: Visit) -> dict[str, list[str]]:

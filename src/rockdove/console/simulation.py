@@ -55,7 +55,8 @@ def _confirm(question: Question) -> None:
     plan = describe(load, senders_of(question, load), question.threads)
     _tell({"event": "ready"})
     verdict = judge(check(load, plan, _SEED, watch), load, plan, None)
-    _tell({"event": "done", "verdict": verdict.value, "mean_s": plan.mean_s, "poisson": load.arrival_scv == 1, **last})
+    predicted = {"mean_s": plan.mean_s, "waiting": plan.waiting, "utilisation": plan.utilisation_broker}
+    _tell({"event": "done", "verdict": verdict.value, "predicted": predicted, "poisson": load.arrival_scv == 1, **last})
 
 
 def _tell(line: dict[str, Any]) -> None:

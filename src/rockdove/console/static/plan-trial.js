@@ -74,12 +74,11 @@ export function trialOf(question) {
     told = true;
     const doubt = data.poisson ? "" : " The simulation has random arrivals, and is compared with what the model says of those.";
     say(VERDICTS[data.verdict] + doubt, data.verdict === "contradicted");
-    const shown = at("result");
-    const value = (id) => shown.querySelector(`#${id}`).textContent;
+    const { predicted } = data;
     fill([
-      ["Delivery time, mean", seconds(data.mean_s), data.delivery, seconds],
-      ["Messages waiting, with those for a sender", value("waiting"), data.waiting, amount],
-      ["Workers busy", value("utilisation"), data.utilisation, share],
+      ["Delivery time, mean", seconds(predicted.mean_s), data.delivery, seconds],
+      ["Messages waiting, also for a sender", amount(predicted.waiting), data.waiting, amount],
+      ["Workers busy", share(predicted.utilisation), data.utilisation, share],
     ]);
   }
 

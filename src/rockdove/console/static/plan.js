@@ -20,7 +20,9 @@ const overThreads = new Curve(at("over-threads"), { title: "Delivery time over w
 const overArrivals = new Curve(at("over-arrivals"), { title: "Delivery time over arrivals, with these workers", label: "messages a second", x: rate, y: seconds });
 
 let asking = false;
+// What is to be asked: the means, and when nothing moves any more, all.
 let wanted = false;
+let whole = false;
 let rest = 0;
 let answered = null;
 
@@ -49,17 +51,22 @@ function changed() {
   trial.old();
   save();
   wanted = true;
+  whole = false;
   clearTimeout(rest);
-  rest = setTimeout(() => ask(true), REST_MS);
-  ask(false);
+  rest = setTimeout(() => {
+    whole = true;
+    ask();
+  }, REST_MS);
+  ask();
 }
 
 // One question at a time: what is dragged meanwhile is asked when the answer is there.
-async function ask(whole) {
+async function ask() {
   if (asking) return;
   asking = true;
-  let wholeToo = whole;
-  while (wanted || wholeToo) {
+  while (wanted || whole) {
+    const all = !wanted;
+    if (all) whole = false;
     wanted = false;
     const fault = firstFault();
     const focused = document.activeElement;
@@ -67,14 +74,13 @@ async function ask(whole) {
     try {
       if (fault) throw fault;
       const asked = question();
-      tell(await call("/api/plan", { ...asked, whole: wholeToo }), asked);
+      tell(await call("/api/plan", { ...asked, whole: all }), asked);
     } catch (problem) {
       at("figures").classList.add("old");
       show(form, problem);
       // An error takes the focus, which whoever drags or types keeps.
       if (focused instanceof HTMLElement && focused !== document.body) focused.focus();
     }
-    wholeToo = false;
   }
   asking = false;
 }
@@ -244,5 +250,4 @@ at("apply").addEventListener("click", () => {
   else openApply(answered);
 });
 restore();
-wanted = true;
-ask(true);
+changed();
