@@ -243,3 +243,7 @@ for (const what of ["add", "password", "tokens"]) closable($(`${what}-dialog`));
 secrets();
 on("service", ({ up }) => up && load());
 if (!isFirst) load();
+// Others change accounts, too.
+setInterval(() => {
+  if (!isFirst && document.visibilityState === "visible" && !document.querySelector("dialog[open]")) load();
+}, 10_000);

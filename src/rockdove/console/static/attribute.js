@@ -1,6 +1,7 @@
 // The form of a queue's attributes: those of the other kind of queue are not shown; only what has changed is sent.
 
 import { $, make } from "./dom.js";
+import { dropDraft } from "./draft.js";
 import { call, clear, closable, handle, Problem, readAll } from "./form.js";
 
 export function fit(form, fifo) {
@@ -26,7 +27,12 @@ export async function offerQueues(list, fifo) {
   $(list).replaceChildren(...fitting.slice(0, 500).map((name) => Object.assign(make("option"), { value: name })));
 }
 
-// The dialog for editing. What was typed and not saved is there again when it is opened once more.
+// Whether a form has what was typed into it before the page was loaded anew.
+export function isKept(form) {
+  return [...form.elements].some((input) => input.name && input.value);
+}
+
+// The dialog for editing. What was typed and not saved is there again when it is opened once more, unless by "Cancel".
 export function editor(name, done) {
   const dialog = $("edit-dialog");
   const form = $("edit-form");
@@ -35,9 +41,9 @@ export function editor(name, done) {
 
   async function open() {
     const told = (await call(address)).attributes;
-    if (!before || !form.dataset.touched) {
+    fit(form, told.FifoQueue === "true");
+    if (!form.dataset.touched) {
       form.reset();
-      fit(form, told.FifoQueue === "true");
       for (const input of form.querySelectorAll(".group [name]")) input.value = told[input.name] ?? "";
     }
     before = told;
@@ -60,6 +66,10 @@ export function editor(name, done) {
     },
   );
   closable(dialog);
-  dialog.querySelector("footer .close").addEventListener("click", () => delete form.dataset.touched);
+  if (isKept(form)) form.dataset.touched = "yes";
+  dialog.querySelector("footer .close").addEventListener("click", () => {
+    delete form.dataset.touched;
+    dropDraft(form);
+  });
   return { open };
 }

@@ -1,6 +1,8 @@
 // Permissions: statements of the policy, granting, taking back, and the policy itself.
 
+import { isKept } from "../attribute.js";
 import { $, button, make, sync } from "../dom.js";
+import { dropDraft } from "../draft.js";
 import { clear, handle } from "../form.js";
 import { notice } from "../page.js";
 import { sure } from "../sure.js";
@@ -69,9 +71,11 @@ handle(
     part.load();
   },
 );
+if (isKept(policy)) policy.dataset.touched = "yes";
 $("policy-again").addEventListener("click", () => {
   policy.elements.policy.value = kept;
   delete policy.dataset.touched;
+  dropDraft(policy);
   clear(policy);
 });
 part.load();

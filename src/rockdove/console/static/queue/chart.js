@@ -4,7 +4,7 @@ import { Chart } from "../chart.js";
 import { $, link, say } from "../dom.js";
 import { on } from "../page.js";
 import { count, duration, rate } from "../words.js";
-import { figures, pageOf } from "./part.js";
+import { figures, name, pageOf } from "./part.js";
 
 const HEIGHT = 150;
 
@@ -40,7 +40,7 @@ const charts = [
   }),
   new Chart(box("latency"), {
     series: [
-      { label: "half", colour: "--c1", column: "p50", dots: true },
+      { label: "median", colour: "--c1", column: "p50", dots: true },
       { label: "95 %", colour: "--c2", column: "p95", dots: true },
       { label: "99 %", colour: "--c3", column: "p99", dots: true },
     ],
@@ -69,8 +69,9 @@ const DEFAULTS = { visible: 0, in_flight: 0, delayed: 0, oldest: null, leased: 0
 on("queue", (told) => {
   const row = { ...DEFAULTS, ...told };
   figures.row = row;
-  for (const name of ["visible", "in_flight", "delayed"]) say($(`now-${name}`), count(row[name]));
-  for (const name of ["rate_in", "rate_out"]) say($(`now-${name}`), rate(row[name]));
+  for (const what of ["visible", "in_flight", "delayed"]) say($(`now-${what}`), count(row[what]));
+  for (const what of ["rate_in", "rate_out"]) say($(`now-${what}`), rate(row[what]));
+  document.title = `${name} (${count(row.visible)}) · Rockdove`;
   age();
   dead(row);
   say($("leases-count"), row.leased ? count(row.leased) : "");

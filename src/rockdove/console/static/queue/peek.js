@@ -7,7 +7,7 @@ import { details, firstLine } from "./message.js";
 import { figures, get, Part } from "./part.js";
 
 // At most one look in so many milliseconds.
-const PAUSE_MS = 1000;
+const PAUSE_MS = 300;
 
 const form = $("peek-form");
 const live = $("peek-live");
