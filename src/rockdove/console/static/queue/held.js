@@ -1,6 +1,6 @@
 // Receiving by hand: what is held, for how long still, and what to do with it.
 
-import { $, make, say, sync } from "../dom.js";
+import { $, button, make, say, sync } from "../dom.js";
 import { handle, Problem } from "../form.js";
 import { notice } from "../page.js";
 import { duration } from "../words.js";
@@ -55,8 +55,13 @@ function build([receipt, { message }]) {
   open.type = "button";
   open.setAttribute("aria-expanded", "false");
   const left = make("span", "left number");
+  const drop = button("✕", "quiet small", () => {
+    held.delete(receipt);
+    draw();
+  });
+  drop.setAttribute("aria-label", `Take message ${message.id} off this list`);
   const trouble = make("p", "error");
-  const made = make("li", "", make("div", "held-line", box, open, left), trouble);
+  const made = make("li", "", make("div", "held-line", box, open, left, drop), trouble);
   made.dataset.testid = "held-row";
   open.addEventListener("click", () => {
     const shown = made.querySelector(".details");
@@ -64,7 +69,7 @@ function build([receipt, { message }]) {
     if (!shown) made.append(details(message));
     open.setAttribute("aria-expanded", String(!shown));
   });
-  Object.assign(made, { box, left, trouble });
+  Object.assign(made, { box, left, drop, trouble });
   return made;
 }
 
@@ -76,6 +81,8 @@ function fill(element, [, { until, chosen, trouble }]) {
   element.left.classList.toggle("bad", isOver);
   say(element.trouble, trouble);
   element.trouble.hidden = !trouble;
+  // What is still held is not forgotten by a slip.
+  element.drop.hidden = !trouble && !isOver;
 }
 setInterval(() => held.size && draw(), 1000);
 
