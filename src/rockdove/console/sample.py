@@ -72,7 +72,7 @@ def loads_of(published: Published) -> list[Load]:
     return [Load(each.number, each.state, each.load) for each in published.workers]
 
 
-def point(time: float, production: float, loads: list[Load], target: float) -> Point:
+def point(time: float, production: float, loads: list[Load], target: float, workers_known: bool = True) -> Point:
     """Loads are those of the paper's figures: of physical queues that take part."""
     members = [each.load for each in loads if each.state != "starting"] or [each.load for each in loads]
     return Point(
@@ -80,7 +80,7 @@ def point(time: float, production: float, loads: list[Load], target: float) -> P
         production,
         float(max(members)) if members else math.nan,
         sum(members) / len(members) if members else math.nan,
-        float(sum(each.state in ("up", "draining") for each in loads)),
-        float(sum(each.state == "starting" for each in loads)),
+        float(sum(each.state in ("up", "draining") for each in loads)) if workers_known else math.nan,
+        float(sum(each.state == "starting" for each in loads)) if workers_known else math.nan,
         target,
     )

@@ -24,6 +24,8 @@ from rockdove.elastic.state import read as read_state
 
 # Seconds between two looks.
 TICK_S: Final = 2.0
+# Between two looks that take long.
+_PAUSE_S: Final = 0.2
 # Seconds for which it goes on when nobody looks.
 KEPT_S: Final = 3_600.0
 # Queues that are looked at each time; the others are only named.
@@ -99,7 +101,7 @@ class Recorder:
                 log.debug("a look at elastic queues took too long")
             except RockdoveError as error:
                 self.trouble = error
-            await asyncio.sleep(max(TICK_S - (time.monotonic() - begun), 0.2))
+            await asyncio.sleep(max(TICK_S - (time.monotonic() - begun), _PAUSE_S))
 
     def _client(self) -> AsyncClient | None:
         session = self._session
@@ -167,15 +169,16 @@ class Recorder:
             queue.held_until, queue.updated = state.held_until, state.updated
             queue.published = read_state(state.state)
             now = time.time()
-            if queue.published is not None and queue.is_held(now):
+            has_controller = queue.published is not None and queue.is_held(now)
+            if queue.published is not None and has_controller:
                 queue.loads, target = loads_of(queue.published), float(queue.published.target)
             else:
-                # Nobody publishes: the service knows the loads, and which take part.
+                # Nobody publishes: the service knows the loads, and nobody the workers.
                 queue.loads, target = await _described(client, queue), math.nan
         except QueueDoesNotExist:
             self.queues.pop(queue.name, None)
             return
-        queue.samples.add(point(now, production, queue.loads, target))
+        queue.samples.add(point(now, production, queue.loads, target, has_controller))
 
     async def close(self) -> None:
         if self._task is not None:

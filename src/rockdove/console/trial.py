@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ class Trials:
             raise Wrong(f"{MOST} simulations are running already. Try again when one has ended.", status=429)
         self._running += 1
 
-    async def stream(self, question: Question, is_over: Callable[[], bool]) -> AsyncIterator[bytes]:
+    async def stream(self, question: Question, is_over: Callable[[], bool]) -> AsyncGenerator[bytes]:
         """Events, as they come, for who has reserved; the process ends when nobody reads any more."""
         process: asyncio.subprocess.Process | None = None
         try:

@@ -70,6 +70,7 @@ let drawn = "";
 async function draw() {
   const state = JSON.stringify([queue, found?.newest, found?.counts]);
   if (state === drawn) return;
+  if (!live || !drawn) say($("each"), "Reading what was over time…");
   try {
     const wanted = queue;
     const { windows } = await call(address("windows", queue ? { queue } : {}));
