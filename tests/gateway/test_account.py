@@ -95,6 +95,16 @@ def test_a_token_that_is_taken_away(house: House) -> None:
         assert own.publish_and_wait("queues/jobs", "x").value == Reason.NotAuthorized
 
 
+def test_a_token_that_is_taken_away_from_a_subscriber(house: House) -> None:
+    house.office.create_queue("commands")
+    made = house.office.add_account_token("ann")
+    with device(house, "", made.token) as own:
+        assert own.subscribe("queues/commands") == [1]
+        house.office.remove_account_token("ann", made.token_id)
+        own.wait(lambda: own.disconnected is not None, "end of the connection")
+        assert own.disconnected[0].value == Reason.NotAuthorized
+
+
 def test_queues_of_others(house: House) -> None:
     house.office.add_account("bob")
     bob = house.office.add_account_token("bob").token

@@ -356,7 +356,8 @@ class Connection:
         await self._stop(topic)
         if len(self._deliveries) >= MOST_SUBSCRIPTIONS:
             raise Ending(Reason.QuotaExceeded, f"a client can have {MOST_SUBSCRIPTIONS} subscriptions")
-        delivery = self._deliveries[topic] = Delivery(visitor.client, queue, topic, qos, outbox, self._gateway.seldom)
+        delivery = Delivery(visitor.client, queue, topic, qos, outbox, self._gateway.seldom, self.end)
+        self._deliveries[topic] = delivery
         return delivery
 
     async def _open(self, topic: str, delivery: Delivery) -> list[Message]:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 
 from ohmqtt.mqtt_spec import MQTTReasonCode as Reason
 from ohmqtt.property import MQTTPublishProps
@@ -10,6 +11,7 @@ from ohmqtt.property import MQTTPublishProps
 from rockdove.client import AsyncClient, Message, UnexpectedAnswer, Unreachable
 from rockdove.core.errors import Fault
 from rockdove.core.limits import MAX_RECEIVE, MAX_WAIT_S
+from rockdove.gateway.error import Why, refusal
 from rockdove.gateway.message import payload_of
 from rockdove.gateway.mqtt.outbox import Outbox
 from rockdove.gateway.mqtt.publication import CONTENT_TYPE, CORRELATION_DATA, OWN, RESPONSE_TOPIC
@@ -31,7 +33,18 @@ log = logging.getLogger("rockdove")
 class Delivery:
     """A message is deleted when the client has acknowledged it; one that it has not goes back to the queue."""
 
-    def __init__(self, client: AsyncClient, queue: str, topic: str, qos: int, outbox: Outbox, seldom: Seldom) -> None:
+    def __init__(
+        self,
+        client: AsyncClient,
+        queue: str,
+        topic: str,
+        qos: int,
+        outbox: Outbox,
+        seldom: Seldom,
+        end: Callable[[Reason, str], None],
+    ) -> None:
+        """``end`` ends the client's connection."""
+        self._end = end
         self._client = client
         self._queue = queue
         self._topic = topic
@@ -73,6 +86,11 @@ class Delivery:
                 self._hold(messages)
             except (Fault, Unreachable, UnexpectedAnswer) as error:
                 messages = []
+                refused = refusal(error) if isinstance(error, Fault) else None
+                if refused is not None and refused.why is Why.NOBODY:
+                    # To ask again and again would be a bad signature each time, which counts against all devices.
+                    self._end(Reason.NotAuthorized, str(refused))
+                    return
                 self._seldom.warn("mqtt-receive", f"nothing can be received from {self._queue}: {error}")
                 await asyncio.sleep(PAUSE_S)
 
