@@ -44,19 +44,19 @@ def listed(fifo: bool) -> list[tuple[str, list[Attribute]]]:
 async def show(visit: Visit) -> Response:
     name = queue_of(visit)
     url = await visit.client.queue_url(name)
-    attributes = await visit.client.attributes(name)
+    told = await visit.client.attributes(name)
     service = visit.console.service
     target = Target(service.endpoint, url, name, visit.console.settings.region, signed=bool(visit.session.id))
     return visit.render(
         "queue.html",
         name=name,
         url=url,
-        arn=attributes["QueueArn"],
+        arn=told["QueueArn"],
         fifo=target.fifo,
-        visibility=attributes.get("VisibilityTimeout", ""),
-        delay=attributes.get("DelaySeconds", ""),
-        by_content=attributes.get("ContentBasedDeduplication") == "true",
-        groups=GROUPS,
+        visibility=told.get("VisibilityTimeout", ""),
+        delay=told.get("DelaySeconds", ""),
+        by_content=told.get("ContentBasedDeduplication") == "true",
+        attributes=GROUPS,
         listed=listed(target.fifo),
         actions=ACTIONS,
         limits=_LIMITS,

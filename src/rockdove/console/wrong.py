@@ -65,6 +65,8 @@ def status_of(error: RockdoveError) -> int:
             return error.status
         case SignedOut():
             return 401
+        case QueueDoesNotExist():
+            return 404
         case Fault():
             return error.status if error.status in (403, 404, 429) or error.status >= 500 else 400
         case Unreachable():

@@ -2,6 +2,7 @@
 
 import { $, button, make, say, sync } from "./dom.js";
 import { call, clear, closable, handle } from "./form.js";
+import { menu, openMenu } from "./menu.js";
 import { showOnce } from "./once.js";
 import { notice, on } from "./page.js";
 import { secrets } from "./secret.js";
@@ -36,7 +37,7 @@ function build(row) {
     if (label) cell.dataset.label = label;
     return cell;
   });
-  const dots = button("⋯", "quiet dots", () => openMenu(made.row, dots));
+  const dots = button("⋯", "quiet dots", () => act(made.row, dots));
   dots.setAttribute("aria-haspopup", "menu");
   dots.setAttribute("aria-label", `Actions for ${row.name}`);
   cells[6].append(dots);
@@ -66,35 +67,13 @@ function fill(made, row) {
 
 // The menu of an account.
 
-const menu = $("account-actions");
-function openMenu(row, opener) {
+const actions = $("account-actions");
+function act(row, opener) {
   subject = row;
   const has = { finish: row.keys.length > 1, cancel: row.keys.length > 1, rotate: row.keys.length < 2, disable: row.enabled, enable: !row.enabled };
-  for (const item of menu.querySelectorAll("button")) item.hidden = has[item.dataset.do] === false;
-  menu.showPopover({ source: opener });
-  const box = opener.getBoundingClientRect();
-  menu.style.left = `${Math.max(8, box.right - menu.offsetWidth)}px`;
-  menu.style.top = `${Math.min(box.bottom + 4, innerHeight - menu.offsetHeight - 8)}px`;
-  menu.opener = opener;
-  menu.querySelector("button:not([hidden])").focus();
+  for (const item of actions.querySelectorAll("button")) item.hidden = has[item.dataset.do] === false;
+  openMenu(actions, opener);
 }
-menu.addEventListener("keydown", (event) => {
-  const items = [...menu.querySelectorAll("button:not([hidden])")];
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (!step) return;
-  event.preventDefault();
-  items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
-});
-menu.addEventListener("toggle", (event) => {
-  if (event.newState === "closed" && document.activeElement === document.body) menu.opener?.focus();
-});
-menu.addEventListener("click", (event) => {
-  const what = event.target.dataset.do;
-  if (!what) return;
-  menu.hidePopover();
-  DEEDS[what](subject);
-});
-addEventListener("scroll", () => menu.matches(":popover-open") && menu.hidePopover(), { passive: true });
 
 const DEEDS = {
   password: () => openDialog("password"),
@@ -138,6 +117,8 @@ const DEEDS = {
       done: () => said(`${row.name} is removed.`),
     }),
 };
+
+menu(actions, Object.fromEntries(Object.entries(DEEDS).map(([what, deed]) => [what, () => deed(subject)])));
 
 function said(text) {
   notice(text);

@@ -1,8 +1,11 @@
-// The form of a queue's attributes: those of the other kind of queue are not shown; only what has changed is sent.
+// What the pages do with a queue as a whole: its attributes in a form, of which only what has changed is sent; purging
+// and deleting.
 
 import { $, make } from "./dom.js";
 import { dropDraft } from "./draft.js";
 import { call, clear, closable, handle, Problem, readAll } from "./form.js";
+import { sure } from "./sure.js";
+import { count } from "./words.js";
 
 export function fit(form, fifo) {
   for (const field of form.querySelectorAll("[data-only]")) {
@@ -32,22 +35,26 @@ export function isKept(form) {
   return [...form.elements].some((input) => input.name && input.value);
 }
 
-// The dialog for editing. What was typed and not saved is there again when it is opened once more, unless by "Cancel".
-export function editor(name, done) {
+// The dialog for editing, as in edit.html. What was typed and not saved is there again when it is opened once more for
+// the same queue, unless by "Cancel". saved(name): afterwards.
+export function editor(saved) {
   const dialog = $("edit-dialog");
   const form = $("edit-form");
-  const address = `/api/queues/${encodeURIComponent(name)}/attributes`;
-  let before = null;
+  const address = (name) => `/api/queues/${encodeURIComponent(name)}/attributes`;
+  let before = {};
 
-  async function open() {
-    const told = (await call(address)).attributes;
+  async function open(name) {
+    const told = (await call(address(name))).attributes;
     fit(form, told.FifoQueue === "true");
-    if (!form.dataset.touched) {
+    if (!form.dataset.touched || form.elements.queue.value !== name) {
+      delete form.dataset.touched;
       form.reset();
       for (const input of form.querySelectorAll(".group [name]")) input.value = told[input.name] ?? "";
     }
+    form.elements.queue.value = name;
     before = told;
     clear(form);
+    for (const subject of dialog.querySelectorAll(".subject")) subject.textContent = name;
     offerQueues("edit-queues", told.FifoQueue === "true");
     dialog.showModal();
     readAll(form);
@@ -58,11 +65,11 @@ export function editor(name, done) {
     () => {
       const changes = Object.entries(values(form)).filter(([name, value]) => value.trim() !== (before[name] ?? ""));
       if (!changes.length) throw new Problem({ error: "Nothing has changed." });
-      return call(address, { attributes: Object.fromEntries(changes) });
+      return call(address(form.elements.queue.value), { attributes: Object.fromEntries(changes) });
     },
     () => {
       dialog.close();
-      done();
+      saved(form.elements.queue.value);
     },
   );
   closable(dialog);
@@ -71,5 +78,30 @@ export function editor(name, done) {
     delete form.dataset.touched;
     dropDraft(form);
   });
-  return { open };
+  return open;
+}
+
+// What a queue holds, by its row of figures.
+function holds(row) {
+  if (!row) return "";
+  const all = (row.visible ?? 0) + (row.in_flight ?? 0) + (row.delayed ?? 0);
+  return all ? ` It holds ${count(all)} ${all === 1 ? "message" : "messages"} now.` : " It holds no messages now.";
+}
+
+const DEEDS = {
+  purge: ["Purge", "All its messages are deleted, those in flight, too. They cannot be got back."],
+  delete: ["Delete", "The queue and all its messages are deleted. They cannot be got back."],
+};
+
+// Purges or deletes, when the name was typed.
+export function ruin(what, name, row, done) {
+  const [word, text] = DEEDS[what];
+  sure({
+    title: `${word} ${name}?`,
+    text: text + holds(row),
+    button: word,
+    name,
+    act: (typed) => call(`/api/queues/${encodeURIComponent(name)}/${what}`, { typed }),
+    done,
+  });
 }

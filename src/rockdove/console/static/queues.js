@@ -1,7 +1,9 @@
 // The list of queues: live figures, search, order; creating, editing, purging and deleting.
 
+import { editor, fit, offerQueues, ruin, values } from "./attribute.js";
 import { onTheme } from "./colour.js";
-import { call, closable, handle, Problem, readAll } from "./form.js";
+import { call, closable, handle, readAll } from "./form.js";
+import { menu, openMenu } from "./menu.js";
 import { notice, on, subscribe } from "./page.js";
 import { Spark } from "./spark.js";
 import { LiveTable, set } from "./table.js";
@@ -206,80 +208,48 @@ busy.addEventListener("change", look);
 
 // The menu of a row.
 
-const menu = $("queue-menu");
+const actions = $("queue-menu");
 let subject = "";
+const about = () => table.views.get(subject)?.row;
 
 table.body.addEventListener("click", (event) => {
   const button = event.target.closest("button.dots");
   if (!button) return;
   subject = button.closest("tr").view.name;
-  menu.showPopover({ source: button });
-  const box = button.getBoundingClientRect();
-  const top = Math.min(box.bottom + 4, innerHeight - menu.offsetHeight - 8);
-  menu.style.left = `${Math.max(8, box.right - menu.offsetWidth)}px`;
-  menu.style.top = `${top}px`;
-  menu.opener = button;
-  menu.querySelector("button").focus();
+  openMenu(actions, button);
 });
-menu.addEventListener("keydown", (event) => {
-  const items = [...menu.querySelectorAll("button")];
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (!step) return;
-  event.preventDefault();
-  items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
+menu(actions, {
+  open: () => location.assign(address(subject)),
+  edit: () => edit(subject).catch((problem) => notice(problem.message, "bad")),
+  purge: () => ruin("purge", subject, about(), () => notice(`The queue ${subject} is purged.`)),
+  delete: () =>
+    ruin("delete", subject, about(), () => {
+      forget([subject]);
+      notice(`The queue ${subject} is deleted.`);
+    }),
 });
-menu.addEventListener("toggle", (event) => {
-  if (event.newState === "closed" && document.activeElement === document.body) menu.opener?.focus();
-});
-menu.addEventListener("click", (event) => {
-  const what = event.target.dataset.do;
-  if (!what) return;
-  menu.hidePopover();
-  ({ open: () => location.assign(address(subject)), edit, purge, delete: remove })[what]();
-});
-// It would stay behind.
-addEventListener("scroll", () => menu.matches(":popover-open") && menu.hidePopover(), { passive: true });
+const edit = editor((name) => notice(`The attributes of ${name} are changed.`));
 
 // Creating.
 
 const createDialog = $("create-dialog");
 const createForm = $("create-form");
 
-function listQueues(list, fifo) {
-  const names = table.rows.filter((row) => row.fifo === fifo).map((row) => row.name);
-  $(list).replaceChildren(...names.slice(0, 500).map((name) => Object.assign(document.createElement("option"), { value: name })));
-}
-
-// Attributes for the other kind of queue are not shown, and not sent.
-function kind(form, list, fifo) {
-  for (const field of form.querySelectorAll("[data-only]")) {
-    const off = field.dataset.only !== (fifo ? "fifo" : "standard");
-    field.hidden = off;
-    for (const input of field.querySelectorAll("input, select, textarea")) input.disabled = off;
-  }
-  for (const group of form.querySelectorAll(".group")) {
-    group.hidden = [...group.querySelectorAll(".field")].every((field) => field.hidden);
-  }
-  listQueues(list, fifo);
-}
-
-function attributes(form) {
-  const values = {};
-  for (const input of form.querySelectorAll(".group [name]")) if (!input.disabled) values[input.name] = input.value;
-  return values;
-}
-
 const isFifo = () => createForm.elements.type.value === "fifo";
-for (const choice of createForm.elements.type) choice.addEventListener("change", () => kind(createForm, "new-queues", isFifo()));
+function kind() {
+  fit(createForm, isFifo());
+  offerQueues("new-queues", isFifo());
+}
+for (const choice of createForm.elements.type) choice.addEventListener("change", kind);
 $("create").addEventListener("click", () => {
-  kind(createForm, "new-queues", isFifo());
+  kind();
   createDialog.showModal();
   readAll(createForm);
   createForm.elements.name.focus();
 });
 handle(
   createForm,
-  () => call("/api/queues", { name: createForm.elements.name.value, fifo: isFifo(), attributes: attributes(createForm) }),
+  () => call("/api/queues", { name: createForm.elements.name.value, fifo: isFifo(), attributes: values(createForm) }),
   ({ name }) => {
     createDialog.close();
     createForm.reset();
@@ -287,76 +257,6 @@ handle(
   },
 );
 
-// Editing.
-
-const editDialog = $("edit-dialog");
-const editForm = $("edit-form");
-let before = {};
-
-async function edit() {
-  const name = subject;
-  try {
-    before = (await call(`/api/queues/${encodeURIComponent(name)}/attributes`)).attributes;
-  } catch (problem) {
-    return notice(problem.message, "bad");
-  }
-  editForm.reset();
-  kind(editForm, "edit-queues", before.FifoQueue === "true");
-  for (const input of editForm.querySelectorAll(".group [name]")) input.value = before[input.name] ?? "";
-  for (const subject of editDialog.querySelectorAll(".subject")) subject.textContent = name;
-  editDialog.showModal();
-  readAll(editForm);
-}
-handle(
-  editForm,
-  () => {
-    const now = attributes(editForm);
-    const changes = Object.fromEntries(Object.entries(now).filter(([name, value]) => value.trim() !== (before[name] ?? "")));
-    if (!Object.keys(changes).length) throw new Problem({ error: "Nothing has changed." });
-    return call(`/api/queues/${encodeURIComponent(subject)}/attributes`, { attributes: changes });
-  },
-  () => {
-    editDialog.close();
-    notice(`The attributes of ${subject} are changed.`);
-  },
-);
-
-// Purging and deleting.
-
-const sureDialog = $("sure-dialog");
-const sureForm = $("sure-form");
-let deed = "";
-
-function ask(what, title, text, button) {
-  deed = what;
-  const row = table.views.get(subject)?.row;
-  $("sure-title").textContent = title;
-  $("sure-text").textContent = `${text} ${holds(row)}`;
-  $("sure-submit").textContent = button;
-  for (const box of sureDialog.querySelectorAll(".subject")) box.textContent = subject;
-  sureForm.reset();
-  sureDialog.showModal();
-}
-
-function holds(row) {
-  if (!row) return "";
-  const all = (row.visible ?? 0) + (row.in_flight ?? 0) + (row.delayed ?? 0);
-  return all ? `It holds ${count(all)} ${all === 1 ? "message" : "messages"} now.` : "It holds no messages now.";
-}
-
-const purge = () => ask("purge", `Purge ${subject}?`, "All its messages are deleted, those in flight, too. They cannot be got back.", "Purge");
-const remove = () => ask("delete", `Delete ${subject}?`, "The queue and all its messages are deleted. They cannot be got back.", "Delete");
-
-handle(
-  sureForm,
-  () => call(`/api/queues/${encodeURIComponent(subject)}/${deed}`, { typed: sureForm.elements.typed.value }),
-  () => {
-    sureDialog.close();
-    if (deed === "delete") forget([subject]);
-    notice(deed === "delete" ? `The queue ${subject} is deleted.` : `The queue ${subject} is purged.`);
-  },
-);
-
-for (const dialog of [createDialog, editDialog, sureDialog]) closable(dialog);
+closable(createDialog);
 measure();
 subscribe({ page: "queues" });
