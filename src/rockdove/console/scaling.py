@@ -35,8 +35,11 @@ _ASKED: Final = 60
 _AT_A_TIME: Final = 8
 # Seconds after which the list of queues is asked for again.
 _LIST_S: Final = 10.0
-# A queue that is not elastic may become so: it is asked again after so many seconds.
+# A queue that is not elastic may become so: it is asked again after so many seconds, and many queues more seldom.
 _AGAIN_S: Final = 30.0
+_AGAIN_A_SECOND: Final = 10
+# Seconds after the last look of somebody for which elastic queues are searched for.
+_SEARCHED_S: Final = 60.0
 
 log = logging.getLogger("rockdove")
 T = TypeVar("T")
@@ -132,8 +135,11 @@ class Recorder:
 
     async def _find(self, client: AsyncClient) -> None:
         now = time.monotonic()
+        again_s = max(_AGAIN_S, len(self._urls) / _AGAIN_A_SECOND)
         asked = {name: self._asked.get(name, -math.inf) for name in self._urls if name not in self.queues}
-        due = sorted((name for name in asked if now - asked[name] >= _AGAIN_S), key=lambda name: asked[name])
+        due = sorted((name for name in asked if now - asked[name] >= again_s), key=lambda name: asked[name])
+        if now - self._looked_s > _SEARCHED_S:
+            due = []
         await _each([*list(self.queues)[:MOST], *due[:_ASKED]], lambda name: self._ask(client, name))
 
     async def _ask(self, client: AsyncClient, name: str) -> None:

@@ -13,9 +13,10 @@ function show(place) {
   shown = (place + pictures.length) % pictures.length;
   const picture = pictures[shown];
   const small = picture.querySelector("img");
-  $("lightbox-title").textContent = small.alt;
+  const words = picture.querySelector("span").textContent;
+  $("lightbox-title").textContent = words;
   $("lightbox-picture").src = small.src;
-  $("lightbox-picture").alt = small.alt;
+  $("lightbox-picture").alt = words;
   $("lightbox-save").href = small.src;
   $("lightbox-save").download = `${picture.dataset.figure}.svg`;
   if (!box.open) box.showModal();
