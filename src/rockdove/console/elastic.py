@@ -35,10 +35,9 @@ async def queues(visit: Visit) -> dict[str, Any]:
     recorder = visit.console.recorders.of(visit.session)
     if recorder.trouble is not None:
         raise recorder.trouble
-    asked, all_of_them = recorder.progress
     now = time.time()
     rows = [_row(each, now) for each in sorted(recorder.queues.values(), key=lambda each: each.name)]
-    return {"asked": asked, "all": all_of_them, "most": MOST, "queues": rows}
+    return {"ready": recorder.is_ready, "most": MOST, "queues": rows}
 
 
 async def queue(visit: Visit) -> dict[str, Any]:

@@ -30,16 +30,7 @@ _PAUSE_S: Final = 0.2
 KEPT_S: Final = 3_600.0
 # Queues that are looked at each time; the others are only named.
 MOST: Final = 50
-# Which queues are elastic, the service does not tell as a whole: so many are asked in a look, the known ones each time.
-_ASKED: Final = 60
 _AT_A_TIME: Final = 8
-# Seconds after which the list of queues is asked for again.
-_LIST_S: Final = 10.0
-# A queue that is not elastic may become so: it is asked again after so many seconds, and many queues more seldom.
-_AGAIN_S: Final = 30.0
-_AGAIN_A_SECOND: Final = 10
-# Seconds after the last look of somebody for which elastic queues are searched for.
-_SEARCHED_S: Final = 60.0
 
 log = logging.getLogger("rockdove")
 T = TypeVar("T")
@@ -72,15 +63,10 @@ class Recorder:
         self._session: Session | None = None
         self._task: asyncio.Task[None] | None = None
         self._looked_s = 0.0
-        self._urls: dict[str, str] = {}
-        self._listed_s = -_LIST_S
-        # When each was asked whether it is elastic.
-        self._asked: dict[str, float] = {}
-
-    @property
-    def progress(self) -> tuple[int, int]:
-        """Queues that were asked, and all of them."""
-        return len(self._asked), len(self._urls)
+        # What the service has told so far: how many messages were sent to each elastic queue, and when that was.
+        self._version: str | None = None
+        self._told_s = 0.0
+        self._sent: dict[str, int] = {}
 
     def look(self, session: Session) -> None:
         """Somebody is interested."""
@@ -88,6 +74,11 @@ class Recorder:
         self._looked_s = time.monotonic()
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it knows by now which queues are elastic."""
+        return self._version is not None
 
     @property
     def is_idle(self) -> bool:
@@ -113,62 +104,51 @@ class Recorder:
         return session.client
 
     async def _tick(self, client: AsyncClient) -> None:
-        await self._list(client)
         await self._find(client)
-        shown = list(self.queues.values())[:MOST]
-        if not shown:
-            return
-        production = await self._production(client, shown)
-        await _each(shown, lambda queue: self._sample(client, queue, production.get(queue.name, math.nan)))
-
-    async def _list(self, client: AsyncClient) -> None:
-        if time.monotonic() - self._listed_s < _LIST_S:
-            return
-        urls = await client.list_queues()
-        named = {url.rpartition("/")[2]: url for url in urls}
-        # FIFO queues cannot be elastic.
-        self._urls = {name: url for name, url in named.items() if not name.endswith(".fifo")}
-        self._asked = {name: asked for name, asked in self._asked.items() if name in self._urls}
-        for name in self.queues.keys() - self._urls.keys():
-            del self.queues[name]
-        self._listed_s = time.monotonic()
+        await _each(self._sent, lambda name: self._read(client, name))
+        await _each(list(self.queues.values())[:MOST], lambda queue: self._sample(client, queue))
 
     async def _find(self, client: AsyncClient) -> None:
-        now = time.monotonic()
-        again_s = max(_AGAIN_S, len(self._urls) / _AGAIN_A_SECOND)
-        asked = {name: self._asked.get(name, -math.inf) for name in self._urls if name not in self.queues}
-        due = sorted((name for name in asked if now - asked[name] >= again_s), key=lambda name: asked[name])
-        if now - self._looked_s > _SEARCHED_S:
-            due = []
-        await _each([*list(self.queues)[:MOST], *due[:_ASKED]], lambda name: self._ask(client, name))
+        """Which queues are elastic, and how many messages they were sent."""
+        more = True
+        while more:
+            told = await client.figures(self._version)
+            if told.whole:
+                self._sent.clear()
+            for each in told.queues:
+                if each.elastic:
+                    self._sent[each.queue_name] = each.sent
+                else:
+                    self._sent.pop(each.queue_name, None)
+            for name in told.gone:
+                self._sent.pop(name, None)
+            self._version, self._told_s, more = told.version, told.time, told.more
+        for name in self.queues.keys() - self._sent.keys():
+            del self.queues[name]
 
-    async def _ask(self, client: AsyncClient, name: str) -> None:
-        url = self._urls.get(name)
-        if url is None:
+    async def _read(self, client: AsyncClient, name: str) -> None:
+        """How a queue is set. Those that are not shown over time are asked once."""
+        known = self.queues.get(name)
+        if known is not None and known not in list(self.queues.values())[:MOST]:
             return
         try:
+            url = known.url if known is not None else await client.queue_url(name)
             text = (await client.attributes(url, ["RockdoveElastic"])).get("RockdoveElastic")
             elastic = read_elastic(text) if text else None
         except (QueueDoesNotExist, ElasticError):
             elastic = None
-        self._asked[name] = time.monotonic()
         if elastic is None:
             self.queues.pop(name, None)
-        elif name in self.queues:
-            self.queues[name].elastic = elastic
+        elif known is not None:
+            known.elastic = elastic
         else:
             self.queues[name] = Scaled(name, url, elastic)
 
-    async def _production(self, client: AsyncClient, queues: list[Scaled]) -> dict[str, float]:
-        answer = await client.figures(queues=[queue.name for queue in queues])
-        known = {figures.queue_name: figures.sent for figures in answer.queues}
-        return {
-            queue.name: queue.samples.production(answer.time, known[queue.name])
-            for queue in queues
-            if queue.name in known
-        }
-
-    async def _sample(self, client: AsyncClient, queue: Scaled, production: float) -> None:
+    async def _sample(self, client: AsyncClient, queue: Scaled) -> None:
+        sent = self._sent.get(queue.name)
+        if sent is None:
+            return
+        production = queue.samples.production(self._told_s, sent)
         try:
             state = await client.elastic_state(queue.url)
             queue.paused, queue.holder = state.paused, state.holder

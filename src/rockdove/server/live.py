@@ -13,7 +13,7 @@ from rockdove import __version__
 from rockdove.broker.ask import ask
 from rockdove.broker.broker import Broker
 from rockdove.broker.queue import Queue
-from rockdove.core.attribute import redrive
+from rockdove.core.attribute import ELASTIC, redrive
 from rockdove.core.clock import SECOND_US
 from rockdove.core.errors import Fault
 from rockdove.core.lease import Holding
@@ -277,6 +277,7 @@ class Live:
             created_timestamp=record.created_us // SECOND_US,
             fifo=record.fifo,
             physical_queues=len(record.physical),
+            elastic=ELASTIC in record.attributes,
             dead_letter_queue=None if target is None else _dead_letter(target.target, target.target_arn, record),
             max_receive_count=None if target is None else target.max_receives,
             visible=None if counts is None else counts.visible,

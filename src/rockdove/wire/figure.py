@@ -23,6 +23,8 @@ class QueueFigures(Result, kw_only=True):
     created_timestamp: int
     fifo: bool = False
     physical_queues: int = 1
+    # Whether it has the attribute RockdoveElastic.
+    elastic: bool = False
     # A name, or the ARN of another account's queue.
     dead_letter_queue: str | None = None
     max_receive_count: int | None = None

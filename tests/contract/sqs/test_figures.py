@@ -133,6 +133,16 @@ def test_they_know_the_dead_letter_queue(web: Web, new_name: NewName) -> None:
     assert (queue["DeadLetterQueue"], queue["MaxReceiveCount"]) == (dead, 3)
 
 
+def test_they_tell_which_queues_are_elastic(web: Web, new_name: NewName) -> None:
+    plain, elastic = new_name(), new_name()
+    web.create(plain)
+    web.create(elastic, RockdoveElastic="{}")
+    assert {queue["QueueName"]: queue.get("Elastic", False) for queue in figures(web, plain, elastic)["Queues"]} == {
+        plain: False,
+        elastic: True,
+    }
+
+
 def test_the_whole_service(service: RunningService, web: Web, new_name: NewName) -> None:
     url = web.create(new_name())
     send(web, url, "something")

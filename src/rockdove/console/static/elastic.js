@@ -47,9 +47,9 @@ async function look() {
   if (busy) return;
   busy = true;
   try {
-    const { queues, asked, all, most } = await call("/api/elastic");
+    const { queues, ready, most } = await call("/api/elastic");
     $("trouble").hidden = true;
-    list(queues, asked, all, most);
+    list(queues, ready, most);
     if (chosen) await detail();
   } catch (problem) {
     say($("trouble"), problem.message);
@@ -60,13 +60,12 @@ async function look() {
   }
 }
 
-function list(queues, asked, all, most) {
-  const complete = asked >= all;
-  say($("count"), complete ? count(queues.length) : "");
-  say($("progress"), complete ? (queues.length > most ? `Over time, the first ${most} are shown.` : "") : `Asked ${count(asked)} of ${count(all)} queues so far.`);
+function list(queues, ready, most) {
+  say($("count"), ready ? count(queues.length) : "");
+  say($("progress"), queues.length > most ? `Over time, the first ${most} are shown.` : "");
   $("list").hidden = !queues.length;
-  $("none").hidden = Boolean(queues.length) || !complete;
-  $("waiting").hidden = queues.length > 0 || complete;
+  $("none").hidden = Boolean(queues.length) || !ready;
+  $("waiting").hidden = queues.length > 0 || ready;
   if (queues.length && !queues.some((queue) => queue.name === chosen)) choose(queues[0].name);
   sync($("rows"), queues, (queue) => queue.name, row, fill);
 }
