@@ -3,7 +3,7 @@
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -13,7 +13,7 @@ from rockdove.store.cassandra import journal as journals
 from rockdove.store.cassandra.journal import Journal
 from tests.support.cassandra import Keyspace, cluster_session
 from tests.support.fronts import Front, Fronts, with_fronts
-from tests.support.store import us
+from tests.support.store import call, us
 
 STRICT = {"RockdoveClaim": "strict"}
 # Numbers of segments count from 2026 on.
@@ -31,6 +31,10 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _journal(front: Front) -> Journal:
     return front.store.replicas.of(front.queue.uid).journal
+
+
+def _records(front: Front) -> Journal:
+    return front.store.records.journal
 
 
 def _lose(keyspace: Keyspace, journal: Journal, versions: Sequence[int]) -> None:
@@ -161,5 +165,33 @@ def test_records_are_lost(keyspace: Keyspace) -> None:
         await old.hear()
         assert old.store.ledger.queue(old.queue.uid) is None
         assert old.store.ledger.version < before
+
+    with_fronts(keyspace, scenario, STRICT)
+
+
+@pytest.mark.parametrize("journal_of", [_journal, _records])
+def test_it_is_lost_which_snapshot_is_the_last(keyspace: Keyspace, journal_of: Callable[[Front], Journal]) -> None:
+    """What was before it is not in the journal any more."""
+
+    async def scenario(fronts: Fronts) -> None:
+        old = await fronts.open()
+        await _sent(old, "abc")
+        journal = journal_of(old)
+        while journal.version < 3 * PART:
+            if journal is _journal(old):
+                await _sent(old, "d")
+            else:
+                await call(old.store.records.put_queue, old.queue, 10, 1 << 62)
+        kept = journal.version
+        await journal.keep(journal._dump(), kept)
+        sent = (await old.count()).visible
+        name = keyspace.address.keyspace
+        cluster_session().execute(f"TRUNCATE {name}.latest")
+        fresh = await fronts.open()
+        await _sent(fresh, "e")
+        assert journal_of(fresh).snapshot_version == kept
+        assert [await front.count() for front in (old, fresh)] == [Counts(sent + 1, 0, 0)] * 2
+        (latest,) = cluster_session().execute(f"SELECT version FROM {name}.latest WHERE name = %s", (journal.name,))
+        assert latest.version == kept
 
     with_fronts(keyspace, scenario, STRICT)

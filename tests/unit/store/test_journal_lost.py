@@ -1,10 +1,13 @@
 """Random histories of a journal whose nodes lose what they have acknowledged: front-ends agree on what is left."""
 
 import asyncio
+import contextlib
 import copy
 import itertools
 import logging
-from collections.abc import Iterator
+import math
+import zlib
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, cast
 
@@ -15,7 +18,7 @@ from msgspec import Struct, field
 from rockdove.core.errors import StoreError, StoreInterrupted
 from rockdove.store.cassandra import journal as journals
 from rockdove.store.cassandra import schema
-from rockdove.store.cassandra.journal import Journal, agree
+from rockdove.store.cassandra.journal import EntriesMissing, Journal, agree
 from rockdove.store.cassandra.session import Session
 
 PART = 4
@@ -35,6 +38,7 @@ def _small(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) ->
 class Part(Struct):
     rows: dict[int, tuple[str, bytes | None]] = field(default_factory=dict)
     closed: bool | None = None
+    closed_s: int = 0
     tail: str | None = None
 
 
@@ -73,7 +77,12 @@ class Tables(Struct):
                 return [(values[0], number, part.closed, part.tail) for number, part in found]
             case schema.CLOSE_PART:
                 part = self.parts.setdefault(values[2], Part())
-                part.closed, part.tail = True, "closed"
+                if part.closed is None:
+                    part.closed, part.closed_s, part.tail = True, values[0], "closed"
+            case schema.LET_PART_GO:
+                part = self.parts.get(values[2], Part())
+                if part.closed:
+                    part.closed_s = values[0]
             case schema.DROP_ENTRIES:
                 self.parts[values[1]].rows.clear()
             case schema.ADD_PIECE:
@@ -81,16 +90,28 @@ class Tables(Struct):
             case schema.READ_PIECE:
                 pieces = self.pieces.get(values[:2], {})
                 return [(pieces[values[2]],)] if values[2] in pieces else []
+            case schema.READ_SNAPSHOTS:
+                after, most = values
+                tokens = sorted((zlib.crc32(repr(key).encode()), key) for key in self.pieces)
+                return [(*key, token) for token, key in tokens if token > after][:most]
+            case schema.COUNT_PIECES:
+                return [(len(self.pieces.get(values, {})),)]
             case schema.DROP_SNAPSHOT:
                 self.pieces.pop(values, None)
             case schema.PUT_LATEST:
                 if self.latest is None or self.latest[0] < values[1]:
                     self.latest = values[1:3]
+            case schema.DROP_LATEST:
+                self.latest = None
             case schema.READ_LATEST:
                 return [] if self.latest is None else [self.latest]
             case _:
                 raise AssertionError(text)
         return []
+
+    def pass_time(self) -> None:
+        """So much that nothing is left of parts that are closed for a while."""
+        self.parts = {number: part for number, part in self.parts.items() if not (part.closed and part.closed_s)}
 
     # What can be lost.
 
@@ -131,6 +152,8 @@ class World:
         self.rng = Random(seed)
         self.tables = Tables()
         self.failing = self.rng.choice([0.0, 0.0, 0.05])
+        # After so many statements, nothing is answered any more.
+        self.left = math.inf
         self.numbers = itertools.count()
 
     async def pause(self) -> None:
@@ -139,6 +162,9 @@ class World:
 
     async def ask(self, text: str, *values: Any) -> list[Any]:
         await self.pause()
+        self.left -= 1
+        if self.left < 0:
+            raise StoreError("away")
         chance = self.rng.random()
         if chance < self.failing:
             raise StoreError("away")
@@ -221,3 +247,84 @@ def test_front_ends_agree_whatever_was_lost(loss: str | None) -> None:
 
     for seed in range(HISTORIES):
         asyncio.run(asyncio.wait_for(history(seed), 60))
+
+
+async def _filled(world: World) -> Front:
+    """It has written snapshots, and entries after the last one. Others have snapshots, too."""
+    world.failing = 0.0
+    world.tables.pieces |= {(f"queue {number}", 8 * PART): {0: b"[]"} for number in range(10)}
+    front = Front(world)
+    for _ in range(5 * PART + 1):
+        await front.add()
+    assert world.tables.latest is not None
+    assert world.tables.latest[0] == 4 * PART
+    return front
+
+
+def _forgotten(tables: Tables) -> None:
+    tables.latest = None
+
+
+def _before(tables: Tables) -> None:
+    """It names one that is gone."""
+    tables.latest = (2 * PART, 1)
+
+
+def _unfinished(tables: Tables) -> None:
+    """Somebody has died while writing the next one."""
+    tables.latest = None
+    tables.pieces["queue", 4 * PART + 1] = {0: tables.pieces["queue", 4 * PART][0]}
+
+
+@pytest.mark.parametrize("lose", [_forgotten, _before, _unfinished])
+def test_the_last_snapshot_is_found_when_nothing_says_which_it_is(lose: Callable[[Tables], None]) -> None:
+    async def history() -> None:
+        world = World(1)
+        old = await _filled(world)
+        latest = world.tables.latest
+        world.tables.pass_time()
+        lose(world.tables)
+        fresh = Front(world)
+        await fresh.journal.open()
+        assert fresh.state == old.state
+        assert world.tables.latest == latest
+        await fresh.add()
+        await old.journal.catch_up()
+        assert old.state == fresh.state
+
+    asyncio.run(history())
+
+
+def test_a_journal_of_which_nothing_is_left_does_not_look_new() -> None:
+    async def history() -> None:
+        world = World(1)
+        await _filled(world)
+        world.tables.pass_time()
+        world.tables.latest = None
+        world.tables.pieces.clear()
+        with pytest.raises(EntriesMissing):
+            await Front(world).add()
+
+    asyncio.run(history())
+
+
+def test_a_journal_is_removed_though_somebody_died_over_it() -> None:
+    async def history(statements: int) -> bool:
+        """Whether so many are enough."""
+        world = World(1)
+        first = await _filled(world)
+        world.left = statements
+        with contextlib.suppress(StoreError):
+            await first.journal.drop()
+        is_done, world.left = world.left >= 0, math.inf
+        other = Front(world)
+        with contextlib.suppress(EntriesMissing):
+            await other.journal.open()
+        await other.journal.drop()
+        left = {number: part for number, part in world.tables.parts.items() if part.rows or not part.closed_s}
+        assert not left, statements
+        assert not world.tables.latest, statements
+        assert "queue" not in {name for name, _ in world.tables.pieces}, statements
+        return is_done
+
+    assert [asyncio.run(history(statements)) for statements in range(13)].count(True) > 1

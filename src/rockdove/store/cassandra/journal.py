@@ -19,17 +19,22 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import TypeAlias
 
+import msgspec
+
 from rockdove.core.errors import StoreError, StoreInterrupted
 from rockdove.store.cassandra import schema
 from rockdove.store.cassandra.session import Session
 
 # Versions in one partition.
 PART = 500
-# Entries read at a time, and bytes of one piece of a snapshot.
+# Entries, or snapshots, that are listed at a time, and bytes of one piece of a snapshot.
 PAGE = 100
 PIECE_BYTES = 512 * 1024
-# For so long a closed part stays closed.
+# For so long a closed part stays closed, and for ever: the first one tells that a journal is not new.
 CLOSED_S = 15 * 86_400
+EVER_S = 0
+# No partition has so small a token.
+FIRST_TOKEN = -(1 << 63)
 # Within so many seconds nobody adds as many entries as one would have to miss to find none.
 SURE_S = 0.2
 # How often a conditional write is tried, or its outcome looked for, when Cassandra does not answer in time.
@@ -50,6 +55,10 @@ Load: TypeAlias = Callable[[bytes | None], None]
 Dump: TypeAlias = Callable[[], bytes]
 # The first entry that is missing, and the next one that is there; the same twice: what is missing is before it.
 Missing: TypeAlias = tuple[int, int]
+
+
+class EntriesMissing(StoreError):
+    """A journal cannot be read: neither entries nor a snapshot say what was there."""
 
 
 class Journal:
@@ -162,11 +171,11 @@ class Journal:
                 if not self._has_lost or await self._begin_anew():
                     return
                 continue
-            await self._load_snapshot()
+            await self._load_snapshot(is_missing=True)
             first, there = missing
             if (self.version, missing) in tried:
                 if not self.version < first < there or missing in given_up:
-                    raise StoreError(f"entries of the journal {self._own_name} are missing that were there before")
+                    raise EntriesMissing(f"entries of the journal {self._own_name} are missing that were there before")
                 await self._give_up(first, there)
                 given_up.add(missing)
             tried.add((self.version, missing))
@@ -256,27 +265,62 @@ class Journal:
             self._taken(version, mark, b"")
             return
         # It is the last snapshot now, or there is a newer one.
-        await self._load_snapshot()
+        await self._load_snapshot(is_missing=True)
         if self.version < version:
             raise StoreError(f"the snapshot of {self.name} at which everybody begins anew is missing")
 
     # Snapshots.
 
-    async def _load_snapshot(self) -> None:
-        """Begin anew from the last one. What came after it is to be read."""
+    async def _load_snapshot(self, is_missing: bool = False) -> None:
+        """Begin anew from the last one. What came after it is to be read.
+
+        ``is_missing``: entries are, so there should be one.
+        """
         for _ in range(MOST_TRIES):
             latest = await self._session.ask_agreed(schema.READ_LATEST, self.name)
             if not latest:
-                self._begin(0, None)
+                if not is_missing or not await self._find_snapshot():
+                    self._begin(0, None)
                 return
             version, pieces = latest[0]
             data = await self._pieces(self.name, version, pieces)
             if data is not None:
-                self.snapshot_version = version
-                self._begin(version, data)
+                self._begin_from(version, data)
                 return
             # A newer one has replaced it meanwhile.
-        raise StoreError(f"the snapshot of {self.name} cannot be read")
+        if not await self._find_snapshot():
+            raise EntriesMissing(f"the snapshot of the journal {self._own_name} cannot be read")
+
+    async def _find_snapshot(self) -> bool:
+        """Begin anew from the last one that there is, if Cassandra has lost which one that is. Raises `StoreError`."""
+        for version in sorted(await self._snapshots(), reverse=True):
+            ((number,),) = await self._session.ask_agreed(schema.COUNT_PIECES, self.name, version)
+            data = await self._pieces(self.name, version, number)
+            try:
+                if data:
+                    self._begin_from(version, data)
+                    await self._session.ask_agreed(schema.PUT_LATEST, self.name, version, number, version)
+                    return True
+            except msgspec.DecodeError:
+                # Its end is not there: somebody writes it just now, or has died over it.
+                self._begin(0, None)
+        return False
+
+    async def _snapshots(self) -> list[int]:
+        """Of which versions there are some."""
+        versions: list[int] = []
+        after = FIRST_TOKEN
+        while True:
+            page = await self._session.ask_agreed(schema.READ_SNAPSHOTS, after, PAGE)
+            versions += [version for name, version, _ in page if name == self.name]
+            if len(page) < PAGE:
+                return versions
+            after = page[-1][2]
+
+    def _begin_from(self, version: int, data: bytes) -> None:
+        """From a snapshot."""
+        self._begin(version, data)
+        self.snapshot_version = version
 
     def _begin(self, version: int, data: bytes | None) -> None:
         self.version, self._mark, self._tail = version, None, (0, None)
@@ -311,17 +355,24 @@ class Journal:
             await self._session.ask_agreed(schema.DROP_SNAPSHOT, self.name, before)
         # The part before the current one stays, for those who are a little behind.
         for part in range(max(before // PART - 1, 0), version // PART - 1):
-            await self.drop_part(part)
+            await self._drop_part(part, CLOSED_S if part else EVER_S)
 
-    async def drop_part(self, part: int) -> None:
-        """Raises `StoreError`."""
-        await self._session.ask_agreed(schema.CLOSE_PART, CLOSED_S, self.name, part)
+    async def _has_part(self, part: int) -> bool:
+        return bool(await self._session.ask_agreed(schema.READ_PARTS, self.name, [part]))
+
+    async def _drop_part(self, part: int, closed_s: int) -> None:
+        await self._session.ask_agreed(schema.CLOSE_PART, closed_s, self.name, part)
         await self._session.ask_agreed(schema.DROP_ENTRIES, self.name, part)
 
     async def drop(self) -> None:
         """Nobody uses it any more. Raises `StoreError`."""
-        for part in range(max(self.snapshot_version // PART - 1, 0), self.version // PART + 1):
-            await self.drop_part(part)
+        part = first = max(self.snapshot_version // PART - 1, 0)
+        # Somebody may have died over it: then it goes on after what was read.
+        while part <= self.version // PART or await self._has_part(part):
+            await self._drop_part(part, CLOSED_S)
+            part += 1
+        if first:
+            await self._session.ask_agreed(schema.LET_PART_GO, CLOSED_S, self.name, 0)
         if self.snapshot_version:
             await self._session.ask_agreed(schema.DROP_LATEST, self.snapshot_version, self.name)
             await self._session.ask_agreed(schema.DROP_SNAPSHOT, self.name, self.snapshot_version)

@@ -83,9 +83,17 @@ READ_PARTS = "SELECT DISTINCT name, part, closed, tail FROM journal WHERE name =
 CLOSE_PART = (
     "UPDATE journal USING TTL ? SET closed = true, tail = 'closed' WHERE name = ? AND part = ? IF closed = NULL"
 )
+LET_PART_GO = (
+    "UPDATE journal USING TTL ? SET closed = true, tail = 'closed' WHERE name = ? AND part = ? IF closed = true"
+)
 DROP_ENTRIES = "DELETE FROM journal WHERE name = ? AND part = ? AND version >= 0"
 ADD_PIECE = "INSERT INTO snapshot (name, version, piece, data) VALUES (?, ?, ?, ?) USING TIMESTAMP 1"
 READ_PIECE = "SELECT data FROM snapshot WHERE name = ? AND version = ? AND piece = ?"
+# Of all journals: only for those who have to find out which is the last one of theirs.
+READ_SNAPSHOTS = (
+    "SELECT DISTINCT name, version, token(name, version) FROM snapshot WHERE token(name, version) > ? LIMIT ?"
+)
+COUNT_PIECES = "SELECT COUNT(*) FROM snapshot WHERE name = ? AND version = ?"
 DROP_SNAPSHOT = "DELETE FROM snapshot USING TIMESTAMP 2 WHERE name = ? AND version = ?"
 # The larger version wins, whoever writes it when.
 PUT_LATEST = "INSERT INTO latest (name, version, pieces) VALUES (?, ?, ?) USING TIMESTAMP ?"
