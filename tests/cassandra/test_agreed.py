@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from rockdove.core.message import Entry
 from rockdove.core.publication import WHOLE, Parcel, PublicationName, Winner
 from rockdove.store.base import Counts, Draft
-from rockdove.store.cassandra import agreed
+from rockdove.store.cassandra import agreed, schema
 from rockdove.store.cassandra.index import handover
+from rockdove.store.cassandra.note import DROPPED
 from tests.support.cassandra import Keyspace
 from tests.support.fronts import Front, Fronts, WrongClock, texts, until, with_fronts
 from tests.support.store import call, message, us
@@ -222,5 +223,28 @@ def test_a_queue_that_is_deleted_leaves_no_circle(keyspace: Keyspace, monkeypatc
                 await asyncio.sleep(0.01)
         finally:
             gc.enable()
+
+    with_fronts(keyspace, scenario, STRICT)
+
+
+def test_what_cannot_be_read_does_not_hold_up_what_others_have_left(
+    keyspace: Keyspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever was removing one queue has died over it."""
+    monkeypatch.setattr(agreed, "HEARD_S", 0.0)
+
+    async def scenario(fronts: Fronts) -> None:
+        dying = await fronts.open()
+        replicas = dying.store.replicas
+        for uid in ("first", "second"):
+            await replicas.notes.add(DROPPED, uid)
+        name = replicas.of("first").journal.name
+        await dying.store.session.ask_agreed(schema.CLOSE_PART, 60, name, 0)
+        fresh = await fronts.open()
+        notes = fresh.store.replicas.notes
+        deadline_s = time.monotonic() + 30
+        while await notes.read(DROPPED):
+            assert time.monotonic() < deadline_s
+            await asyncio.sleep(0.05)
 
     with_fronts(keyspace, scenario, STRICT)

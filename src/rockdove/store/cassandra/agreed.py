@@ -1,6 +1,7 @@
 """Queues that all front-ends agree on, as physical queues, leases and publications: each verb goes to its replica."""
 
 import asyncio
+import contextlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from rockdove.store.base import UNKNOWN, Appended, Claimed, Done, Draft, Hint, L
 from rockdove.store.base.lease import Outcome
 from rockdove.store.cassandra import command
 from rockdove.store.cassandra.bodies import Bodies
+from rockdove.store.cassandra.journal import EntriesMissing
 from rockdove.store.cassandra.note import DROPPED, LANDING, LEASE, Notes
 from rockdove.store.cassandra.replica import Following, Replica
 from rockdove.store.cassandra.session import Session
@@ -363,10 +365,19 @@ class AgreedPlaces:
     async def begin(self) -> None:
         """Clear what others have left. Raises `StoreError`."""
         for uid in await self._replicas.notes.read(DROPPED):
-            replica = self._replicas.of(uid)
-            await replica.journal.open()
+            # What cannot be cleared now does not hold up the others: the next front-end that starts tries it again.
+            with contextlib.suppress(StoreError):
+                await self._clear_left(uid)
+
+    async def _clear_left(self, uid: str) -> None:
+        replica = self._replicas.of(uid)
+        try:
+            # Whoever was about to remove it may have removed a part.
+            with contextlib.suppress(EntriesMissing):
+                await replica.journal.open()
+        finally:
             self._replicas.forget(uid)
-            await self._clear(replica)
+        await self._clear(replica)
 
     async def _clear(self, replica: Replica) -> None:
         """When all front-ends have heard that the queue is gone."""
