@@ -6,8 +6,10 @@ MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
 JAVASCRIPT := tests/integration/javascript
+BROWSER := tests/browser
 QUERY_SDK := .setup/query-sdk
 NODE_MODULES := $(JAVASCRIPT)/node_modules/.package-lock.json
+AXE := $(BROWSER)/node_modules/.package-lock.json
 CASSANDRA_JARS := .setup/cassandra/lib/fetched
 JMS := .setup/jms
 
@@ -15,7 +17,7 @@ JMS := .setup/jms
 unexport PYTHONDONTWRITEBYTECODE
 
 # What `make test` runs, in this order; each but lint is also `make test-<stage>`.
-STAGES := lint test-quick test-redis test-cassandra $(if $(wildcard tests/faults/test_*.py),test-faults) test-gateway test-clients test-query test-jms test-spark
+STAGES := lint test-quick test-redis test-cassandra $(if $(wildcard tests/faults/test_*.py),test-faults) test-gateway test-clients test-browser test-query test-jms test-spark
 
 # Contracts that take their time, because clients in them do: they run with the faults.
 SLOW := tests/contract/abuse tests/contract/transport
@@ -58,7 +60,7 @@ test: setup needs-clients needs-spark jms-program ## everything CI runs: lint, t
 
 .PHONY: test-quick
 test-quick: environment ## tests that need Python alone; a few minutes
-	$(PYTEST) tests --ignore tests/integration --ignore tests/faults --ignore tests/redis --ignore tests/cassandra --ignore tests/kubernetes --ignore tests/gateway --ignore tests/jms $(patsubst %,--ignore %,$(SLOW) $(PAGES)) $(ARGS)
+	$(PYTEST) tests --ignore tests/integration --ignore tests/faults --ignore tests/redis --ignore tests/cassandra --ignore tests/kubernetes --ignore tests/gateway --ignore tests/jms --ignore $(BROWSER) $(patsubst %,--ignore %,$(SLOW) $(PAGES)) $(ARGS)
 
 .PHONY: test-redis
 test-redis: environment ## the store on real Redis servers: its contract, kills, and servers that come back; front-ends that come and go
@@ -88,6 +90,24 @@ test-gateway: setup ## MQTT and CoAP: a thousand devices, broken packets, and ga
 .PHONY: test-clients
 test-clients: setup needs-clients ## boto3, AWS CLI, Celery, the JavaScript SDK and nginx against a real server; the code in the docs
 	$(PYTEST) tests/integration $(PAGES) --ignore tests/integration/spark $(ARGS)
+
+.PHONY: test-browser
+test-browser: environment needs-browser ## the console in Chromium: what people do there, also by keyboard, and what axe finds
+	$(PYTEST) $(BROWSER) $(ARGS)
+
+.PHONY: screenshots
+screenshots: environment needs-browser ## take the pictures of the console that the docs show anew: docs/figures/console-*.png
+	@$(BIN)/python -m tests.browser.screenshots $(ARGS)
+
+.PHONY: needs-browser
+needs-browser:
+	@scripts/need.sh chromium=chromium npm=npm
+	@scripts/console.sh
+	@$(MAKE) --silent $(AXE)
+
+$(AXE): $(BROWSER)/package.json $(BROWSER)/package-lock.json
+	cd $(BROWSER) && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
 
 .PHONY: test-query
 test-query: setup $(QUERY_SDK)/installed ## the boto3 tests again with the last boto3 that spoke AWS Query
@@ -231,5 +251,5 @@ bench-long: setup cassandra-jars ## ten million messages in one queue, 200 clien
 
 .PHONY: clean
 clean: ## remove the environment, the npm packages and every cache; the data folder stays
-	rm -rf .venv .setup $(JAVASCRIPT)/node_modules src/rockdove/console/static/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache target dist site
+	rm -rf .venv .setup $(JAVASCRIPT)/node_modules $(BROWSER)/node_modules src/rockdove/console/static/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache target dist site
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
