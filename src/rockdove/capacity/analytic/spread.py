@@ -152,8 +152,12 @@ def _broker_waits_s(network: Network) -> tuple[float, float]:
         return broker.mean_wait_s, 0.0
     back = s.arrival * (1 - s.q) / s.q
     better, worse = class_waits_s([back, s.arrival], s.broker_rate, s.n2, s.broker_scv)
+    mean_s = s.q * worse + (1 - s.q) * better
+    if mean_s == 0:
+        # With so many threads that waits are too small for a number.
+        return 0.0, 0.0
     # Their mean is that of the station, whatever arrives how.
-    scale = broker.mean_wait_s / (s.q * worse + (1 - s.q) * better)
+    scale = broker.mean_wait_s / mean_s
     return worse * scale, better * scale
 
 

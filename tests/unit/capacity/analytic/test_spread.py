@@ -23,6 +23,11 @@ def test_without_waits_and_loss_it_is_two_services_and_two_links() -> None:
     assert percentiles_s(network, SHARES) == pytest.approx(gamma.ppf(SHARES, 2, scale=0.1) + 0.04, rel=1e-3)
 
 
+def test_threads_that_are_hardly_ever_all_busy_let_nobody_wait() -> None:
+    network = Network(scenario(2_000, 0.999999))
+    assert percentiles_s(network, SHARES) == pytest.approx(gamma.ppf(SHARES, 2, scale=0.1) + 0.04, rel=1e-3)
+
+
 def test_constant_times_are_a_step() -> None:
     network = Network(scenario(200, 1.0, sender_scv=0.0, broker_scv=0.0))
     assert percentiles_s(network, SHARES) == pytest.approx([0.24] * 3, rel=1e-3)
