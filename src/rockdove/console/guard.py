@@ -7,6 +7,8 @@ from typing import Final
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rockdove.core.limits import MAX_MESSAGE_BYTES
+
 CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
@@ -20,8 +22,8 @@ _HEADERS: Final = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-# A message of 1 MiB as JSON, with its attributes.
-MOST_BYTES: Final = 1_300_000
+# The largest message as JSON, where quotes and ends of lines take two bytes each, and what is written around it.
+MOST_BYTES: Final = 2 * MAX_MESSAGE_BYTES + 100_000
 
 # Addresses, and the machine itself.
 _LOCAL = re.compile(r"(\[[0-9a-f:.]+\]|[0-9]+(\.[0-9]+){3}|([a-z0-9_-]+\.)*localhost)(:[0-9]{1,5})?")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rockdove.client import Client
+from rockdove.core.limits import MAX_MESSAGE_BYTES
 from tests.support.console import Browser, Console
 from tests.support.server import Server
 
@@ -83,6 +84,12 @@ def test_what_is_sent_is_seen_and_not_disturbed(page: Page) -> None:
     assert seen["message_attributes"] == [{"name": "size", "type": "Number", "value": "3"}]
     whole = page.read(f"message?id={seen['id']}&sent={seen['sent']}&physical={seen['physical']}")
     assert len(whole["body"]) == 3_000
+
+
+def test_the_largest_message_is_sent_though_it_takes_twice_as_much_as_json(page: Page) -> None:
+    assert page.do("send", body='"' * MAX_MESSAGE_BYTES)["ok"]
+    (message,) = page.read("peek")["messages"]
+    assert message["size"] == MAX_MESSAGE_BYTES
 
 
 def test_pages_of_messages_hold_each_message_once(page: Page) -> None:
