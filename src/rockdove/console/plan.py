@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from rockdove.capacity import extra
 from rockdove.console.question import DETAILS, SLIDERS, Goal, Question
-from rockdove.console.visit import Visit, action, page, reading, session_of
+from rockdove.console.visit import Visit, action, order_of, page, reading, session_of
 from rockdove.console.wrong import Wrong, told
 from rockdove.core.elastic import ElasticError, ScalingPolicy
 from rockdove.core.elastic import read as read_elastic
@@ -99,14 +99,12 @@ async def simulate(request: Request) -> Response:
     try:
         session = await session_of(request)
         extra.require()
-        question = msgspec.json.decode(await request.body(), type=Question)
+        question = await order_of(request, msgspec.json.Decoder(Question).decode)
         answer = await asyncio.to_thread(_predict, question)
         if not answer["stable"]:
             raise Wrong("There is nothing to simulate: the queue grows without end. Take more workers first.")
         trials = request.app.state.console.trials
         trials.reserve()
-    except msgspec.DecodeError as error:
-        return told(Wrong(f"The console did not understand the page: {error}. Load the page again."), request)
     except RockdoveError as error:
         return told(error, request)
     sessions = request.app.state.console.sessions

@@ -9,8 +9,8 @@ from starlette.routing import Route
 
 from rockdove.client import UnexpectedAnswer, Unreachable
 from rockdove.console.session import COOKIE, LONGEST_S, Account, Session
-from rockdove.console.visit import Visit, console_of, failed, reading, session_of
-from rockdove.console.wrong import SignedOut, words
+from rockdove.console.visit import Visit, body_of, console_of, failed, reading, session_of
+from rockdove.console.wrong import SignedOut, Wrong, words
 from rockdove.core.errors import AccessDenied, Fault, RequestThrottled, RockdoveError, UnsupportedOperation
 
 # An address of a page of the console, and of nothing else.
@@ -30,7 +30,10 @@ async def show(request: Request) -> Response:
 
 
 async def sign_in(request: Request) -> Response:
-    form = parse_qs((await request.body()).decode("utf-8", "replace"))
+    try:
+        form = await _typed(request)
+    except Wrong as wrong:
+        return failed(request, wrong, None)
     name, password, wanted = _first(form, "account"), _first(form, "password"), _local(_first(form, "next"))
     if not name or not password:
         return _form(request, wanted, name, "Give the account's name and its password.")
@@ -59,7 +62,10 @@ def _form(request: Request, wanted: str, name: str = "", text: str = "") -> Resp
 
 async def sign_out(request: Request) -> Response:
     """Of this browser; with ``everywhere``, of all browsers of the account."""
-    form = parse_qs((await request.body()).decode("utf-8", "replace"))
+    try:
+        form = await _typed(request)
+    except Wrong as wrong:
+        return failed(request, wrong, None)
     sessions = console_of(request).sessions
     session = sessions.find(request.cookies.get(COOKIE))
     if session is not None:
@@ -85,6 +91,11 @@ def _is_https(request: Request) -> bool:
 
 def _local(address: str | None) -> str:
     return address if address and _LOCAL.fullmatch(address) and not address.startswith("/login") else "/"
+
+
+async def _typed(request: Request) -> dict[str, list[str]]:
+    """What a form has sent. Raises `Wrong`."""
+    return parse_qs((await body_of(request)).decode("utf-8", "replace"))
 
 
 def _first(form: dict[str, list[str]], name: str) -> str:

@@ -62,6 +62,23 @@ async def _visit(request: Request, admin: bool) -> Visit:
     return Visit(request, console_of(request), session)
 
 
+async def body_of(request: Request) -> bytes:
+    """Raises `Wrong` if it is cut off: because it is too long, or because the browser has gone."""
+    try:
+        return await request.body()
+    except ClientDisconnect:
+        raise Wrong("That is too much at once.", status=413) from None
+
+
+async def order_of(request: Request, decode: Callable[[bytes], T]) -> T:
+    """What a page asks for, as JSON. Raises `Wrong`."""
+    body = await body_of(request)
+    try:
+        return decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Wrong(f"The console did not understand the page: {error}. Load the page again.") from None
+
+
 def page(show: Callable[[Visit], Awaitable[Response]], *, admin: bool = False) -> Handler:
     """A page; who is not signed in is sent to sign in. What goes wrong is a page, too."""
 
@@ -108,13 +125,7 @@ def action(kind: type[T], act: Callable[[Visit, T], Awaitable[object]], *, admin
     decode = msgspec.json.Decoder(kind).decode
 
     async def do(visit: Visit) -> object:
-        try:
-            order = decode(await visit.request.body())
-        except msgspec.DecodeError as error:
-            raise Wrong(f"The console did not understand the page: {error}. Load the page again.") from None
-        except ClientDisconnect:
-            raise Wrong("That is too much at once.", status=413) from None
-        return await act(visit, order)
+        return await act(visit, await order_of(visit.request, decode))
 
     @functools.wraps(act)
     async def handle(request: Request) -> Response:

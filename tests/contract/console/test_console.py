@@ -194,6 +194,15 @@ def test_what_cannot_be_is_told_beside_its_input(console: Console, order: object
     assert told.json["error"]
 
 
+@pytest.mark.parametrize("path", ["/api/queues", "/plan/simulation"])
+@pytest.mark.parametrize("body", ["", "[]", '{"name": "\xff"}', '{"other": ' + "[" * 100_000])
+def test_what_is_no_order_is_told(console: Console, path: str, body: str) -> None:
+    # The text is sent as Latin-1.
+    told = Browser(console).ask("POST", path, body, {"Origin": console.origin})
+    assert told.status == 400
+    assert "did not understand" in told.json["error"]
+
+
 def test_it_ends_though_pages_are_open(service: Server) -> None:
     console = Console(service.folder, service.endpoint)
     stream = Browser(console).stream("page=queues")
