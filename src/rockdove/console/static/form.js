@@ -5,7 +5,7 @@ import { signedOut } from "./page.js";
 import { bytes, duration } from "./words.js";
 
 // The status in the body: browsers report other ones as errors of the page.
-const HEADERS = { "Content-Type": "application/json", "Rockdove-Status": "body" };
+export const HEADERS = { "Content-Type": "application/json", "Rockdove-Status": "body" };
 
 // POST of JSON, or GET without a body. Throws Problem.
 export async function call(address, body) {

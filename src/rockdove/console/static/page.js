@@ -110,6 +110,9 @@ addEventListener("pageshow", (event) => {
 });
 addEventListener("pagehide", () => stream?.close());
 
+// On a phone the bar is wider than the screen.
+document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+
 // "/" goes to the search, as in other tools.
 document.addEventListener("keydown", (event) => {
   const search = document.getElementById("search");

@@ -1,6 +1,6 @@
 // Confirms the plan by simulation: progress comes as a stream of events; to leave, or to cancel, ends it.
 
-import { Problem } from "./form.js";
+import { HEADERS, Problem } from "./form.js";
 import { signedOut } from "./page.js";
 import { amount, seconds, share } from "./figure.js";
 
@@ -39,8 +39,9 @@ export function trialOf(question) {
   }
 
   async function read(asked, signal) {
-    const answer = await fetch("/plan/simulation", { method: "POST", body: JSON.stringify(asked), signal });
-    if (!answer.ok) {
+    const answer = await fetch("/plan/simulation", { method: "POST", headers: HEADERS, body: JSON.stringify(asked), signal });
+    // What went wrong is told as JSON.
+    if (!answer.headers.get("Content-Type")?.startsWith("text/event-stream")) {
       const problem = await answer.json();
       if (problem.signed_out) signedOut();
       throw new Problem(problem);

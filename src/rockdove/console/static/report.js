@@ -83,6 +83,7 @@ async function draw() {
     for (const one of charts) one.setHistory(windows);
     drawn = state;
   } catch (problem) {
+    say($("each"), "");
     say($("chart-trouble"), problem.message);
     $("chart-trouble").hidden = false;
   }

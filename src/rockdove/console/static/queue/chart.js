@@ -59,6 +59,8 @@ on("history", (columns) => {
   for (const chart of charts) chart.setHistory(columns);
 });
 on("point", (point) => {
+  // It may have been created anew.
+  $("gone").hidden = true;
   for (const chart of charts) chart.push(point);
 });
 on("gone", () => ($("gone").hidden = false));
