@@ -212,8 +212,9 @@ class Live:
             error = task.exception()
             if error is not None:
                 raise error
-            # It had nobody to look for: begin again.
-            self._task = asyncio.get_running_loop().create_task(self._go_on())
+            # It had nobody to look for: begin again, unless another who waits has done so.
+            if self._task is task:
+                self._task = asyncio.get_running_loop().create_task(self._go_on())
 
     async def _go_on(self) -> None:
         time = asyncio.get_running_loop().time
