@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from rockdove.client import AsyncClient, Client, account, lease, message, publish, queue, task, topic
+from rockdove.client import AsyncClient, Client, account, figure, lease, message, publish, queue, task, topic
 from rockdove.client.step import Names
 from rockdove.wire.operation import OPERATIONS
 from rockdove.wire.shape import Request
 
-MODULES = (account, lease, publish, message, queue, task, topic)
+MODULES = (account, figure, lease, publish, message, queue, task, topic)
 # More than one operation hides behind some methods.
 MORE: dict[str, list[dict[str, Any]]] = {"receive": [{"limit": 1}, {"limit": 100}]}
 VALUES: dict[str, Any] = {
