@@ -31,6 +31,13 @@ NAMES = ("queue.test", "one.test", "two.test", "inner.test", "other.test", "a", 
 _PATIENCE_S = 120
 
 
+async def _finished() -> None:
+    """What a store has begun it finishes after its end. What never ends is complained of when the loop is closed."""
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    if rest:
+        await asyncio.wait(rest, timeout=_PATIENCE_S / 2)
+
+
 class RunningService:
     """Serves once constructed, until `close`; `restart` serves the same data again, on another port."""
 
@@ -151,6 +158,7 @@ class RunningService:
         self._hang_up()
         try:
             self._stop()
+            self.run(_finished())
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(_PATIENCE_S)
