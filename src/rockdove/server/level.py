@@ -6,10 +6,13 @@ from functools import partial
 
 from msgspec import Struct
 
+from rockdove.broker.ask import ask
 from rockdove.broker.broker import Broker
 from rockdove.broker.gather import Gatherer
 from rockdove.broker.queue import Queue
-from rockdove.store.base import Counts
+from rockdove.core.errors import Fault
+from rockdove.core.lease import Holding
+from rockdove.store.base import Counts, Store
 
 # Queues that are asked for together: they cost the store one transaction, and the others who wait not too long.
 AT_ONCE = 50
@@ -32,6 +35,28 @@ async def levels(broker: Broker, queues: Iterable[Queue]) -> dict[Queue, Level]:
     for start in range(0, len(full), AT_ONCE):
         await _ask(broker, {queue: found[queue] for queue in full[start : start + AT_ONCE]})
     return found
+
+
+async def holdings(store: Store) -> dict[str, Holding]:
+    """What consumers have leased, by the queue's uid; nothing where the store cannot tell."""
+    if store.leases is None:
+        return {}
+    try:
+        held: dict[str, Holding] = await ask(store.leases.holdings)
+    except Fault:
+        return {}
+    return held
+
+
+async def store_bytes(store: Store) -> int | None:
+    """None: the store does not tell."""
+    if store.sizing is None:
+        return None
+    try:
+        size: int = await ask(store.sizing.size)
+    except Fault:
+        return None
+    return size
 
 
 async def _ask(broker: Broker, found: dict[Queue, Level]) -> None:

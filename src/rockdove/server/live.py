@@ -10,17 +10,15 @@ import msgspec
 from msgspec import Struct, field
 
 from rockdove import __version__
-from rockdove.broker.ask import ask
 from rockdove.broker.broker import Broker
 from rockdove.broker.queue import Queue
 from rockdove.core.attribute import ELASTIC, redrive
 from rockdove.core.clock import SECOND_US
-from rockdove.core.errors import Fault
 from rockdove.core.lease import Holding
 from rockdove.core.queue import QueueRecord
 from rockdove.server.board import Seat
 from rockdove.server.figures import Figures
-from rockdove.server.level import REST, Level, levels
+from rockdove.server.level import REST, Level, holdings, levels, store_bytes
 from rockdove.store.base import Counts
 from rockdove.wire import figure
 
@@ -164,12 +162,6 @@ class Live:
 
     async def service(self) -> figure.GetServiceFiguresResult:
         counted, store = await self._figures(), self._broker.store
-        size: int | None = None
-        if store.sizing is not None:
-            try:
-                size = await ask(store.sizing.size)
-            except Fault:
-                size = None
         return figure.GetServiceFiguresResult(
             version=__version__,
             store=store.name,
@@ -178,7 +170,7 @@ class Live:
             connections=self._seat.connections.total(),
             long_polls=self._seat.waiting.total(),
             trouble=store.trouble or store.full,
-            store_bytes=size,
+            store_bytes=await store_bytes(store),
             operations=[
                 figure.OperationFigures(
                     operation=name,
@@ -228,7 +220,7 @@ class Live:
                 return
             self._hurry.clear()
             counted = await self._figures()
-            held = await self._held()
+            held = await holdings(self._broker.store)
             for account, watched in asked.items():
                 await self._look(account, watched, counted, held)
                 watched.looked_us, watched.looked_s = self._broker.clock.now_us(), began_s
@@ -294,16 +286,6 @@ class Live:
             dead_lettered=events["dead-lettered"],
             delivery=counted.deliveries.get(record.uid, []),
         )
-
-    async def _held(self) -> dict[str, Holding]:
-        leases = self._broker.store.leases
-        if leases is None:
-            return {}
-        try:
-            holdings: dict[str, Holding] = await ask(leases.holdings)
-        except Fault:
-            return {}
-        return holdings
 
 
 def _dead_letter(target: tuple[str, str], arn: str, record: QueueRecord) -> str:

@@ -17,16 +17,13 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from rockdove import __version__
-from rockdove.broker.ask import ask
 from rockdove.broker.broker import Broker
 from rockdove.broker.queue import Queue
 from rockdove.core.account import FIRST_ID
 from rockdove.core.clock import SECOND_US
-from rockdove.core.errors import Fault
-from rockdove.core.lease import Holding
 from rockdove.server.board import Seat
 from rockdove.server.figures import EVENTS, Figures
-from rockdove.server.level import REST, Level, levels
+from rockdove.server.level import REST, Level, holdings, levels, store_bytes
 from rockdove.server.process import Processes
 from rockdove.server.series import OTHERS, Places
 from rockdove.server.shared import Shared
@@ -119,7 +116,7 @@ class Metrics:
             store.trouble is not None or store.full is not None,
             figures.trace_dropped,
             store.effort,
-            await self._store_bytes(),
+            await store_bytes(store),
             await self._held(now),
         )
 
@@ -130,27 +127,10 @@ class Metrics:
         found = list(directory) if holding is None else [directory.get(*key) for key in holding]
         return [queue for queue in found if queue is not None and queue not in self._places.own]
 
-    async def _store_bytes(self) -> int | None:
-        sizing = self._broker.store.sizing
-        if sizing is None:
-            return None
-        try:
-            size: int = await ask(sizing.size)
-        except Fault:
-            return None
-        return size
-
     async def _held(self, now_us: int) -> dict[str, LeasedByQueue]:
-        leases = self._broker.store.leases
-        if leases is None:
-            return {}
-        try:
-            holdings: dict[str, Holding] = await ask(leases.holdings)
-        except Fault:
-            return {}
         own = {queue.record.uid: label(queue) for queue in self._places.own}
         held: dict[str, LeasedByQueue] = {}
-        for uid, holding in holdings.items():
+        for uid, holding in (await holdings(self._broker.store)).items():
             total = held.setdefault(own.get(uid, OTHERS), LeasedByQueue())
             total.messages += holding.messages
             total.consumers += holding.consumers
